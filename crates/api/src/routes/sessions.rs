@@ -237,12 +237,12 @@ pub(super) async fn tags(
     Ok(Json(TagList { tags }))
 }
 
-pub(super) fn list_limit(name: &str, given: Option<u32>) -> Result<u32, Problem> {
-    bounded(name, given, LIST_DEFAULT, LIST_MAX)
+pub(super) fn list_limit(name: &str, value: Option<u32>) -> Result<u32, Problem> {
+    bounded(name, value, LIST_DEFAULT, LIST_MAX)
 }
 
-pub(super) fn turns_limit(name: &str, given: Option<usize>) -> Result<usize, Problem> {
-    bounded(name, given, TURNS_DEFAULT, TURNS_MAX)
+pub(super) fn turns_limit(name: &str, value: Option<usize>) -> Result<usize, Problem> {
+    bounded(name, value, TURNS_DEFAULT, TURNS_MAX)
 }
 
 pub(super) struct ListPage {
@@ -428,11 +428,11 @@ fn session_id(text: &str) -> Result<SessionId, Problem> {
 
 fn bounded<T: Copy + PartialOrd + std::fmt::Display + From<u8>>(
     name: &str,
-    given: Option<T>,
+    value: Option<T>,
     default: T,
     max: T,
 ) -> Result<T, Problem> {
-    let value = given.unwrap_or(default);
+    let value = value.unwrap_or(default);
     if value < T::from(1) || value > max {
         return Err(Problem::field(name, format!("it must be from 1 to {max}")));
     }

@@ -160,7 +160,7 @@ impl SignIn {
         let resource = resource.resource.unwrap_or_else(|| self.setup.address.as_str().to_owned());
         let (state, verifier) = (random()?, random()?);
         let proof = BASE64.encode(Sha256::digest(verifier.as_bytes()));
-        let mut asked = vec![
+        let mut fields = vec![
             ("response_type", "code"),
             ("client_id", client.id.as_str()),
             ("redirect_uri", redirect_uri),
@@ -170,10 +170,10 @@ impl SignIn {
             ("resource", &resource),
         ];
         if let Some(scope) = &scope {
-            asked.push(("scope", scope));
+            fields.push(("scope", scope));
         }
         let page: Address = trusted(&server.authorization_endpoint, &self.setup.address)?;
-        let address = page.asking(&asked).as_str().to_owned();
+        let address = page.asking(&fields).as_str().to_owned();
         let redirect_uri = redirect_uri.to_owned();
         let attempt = Attempt { server, client, resource, redirect_uri, verifier, scope };
         self.put_attempt(&state, attempt).await?;
@@ -214,8 +214,8 @@ impl SignIn {
         let granted = state.record.as_ref().filter(|kept| kept.issuer == found.server.issuer);
         let granted = granted.and_then(|record| record.scope.as_deref());
         let known = found.resource.scopes_supported.as_ref().map(|scopes| scopes.join(" "));
-        let asked = challenge.scope.clone().or(known);
-        let scope = union(granted, asked.as_deref());
+        let requested = challenge.scope.clone().or(known);
+        let scope = union(granted, requested.as_deref());
         let stays = found.server.scopes_supported.iter().flatten().any(|it| it == "offline_access");
         if stays { union(scope.as_deref(), Some("offline_access")) } else { scope }
     }

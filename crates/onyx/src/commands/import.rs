@@ -54,11 +54,11 @@ fn report_lines(from: &str, report: &ImportReport) -> Vec<String> {
     for (kind, counts) in &report.counts {
         lines.push(format!("  {:<13} {}", kind.as_str(), counted(counts)));
     }
-    let kept = report.entries.iter().filter(|entry| entry.outcome == Outcome::Kept);
-    let kept: Vec<String> = kept
+    let skipped = report.entries.iter().filter(|entry| entry.outcome == Outcome::Kept);
+    let skipped: Vec<String> = skipped
         .map(|entry| format!("{}: {}", entry.name, entry.why.as_deref().unwrap_or_default()))
         .collect();
-    section(&mut lines, "Not imported, because of what is already here:", kept);
+    section(&mut lines, "Not imported, because of what is already here:", skipped);
     let renamed = report.renamed.iter().map(|it| format!("{} is {} here", it.what, it.why));
     section(&mut lines, "Renamed here:", renamed.collect());
     let left_out = report.left_out.iter().map(|it| format!("{}: {}", it.what, it.why));

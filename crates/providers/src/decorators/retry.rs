@@ -37,7 +37,7 @@ impl RetryPolicy {
         if attempt >= self.attempts {
             return None;
         }
-        let asked = match class {
+        let requested = match class {
             ModelFailureClass::RateLimited { retry_after }
             | ModelFailureClass::Overloaded { retry_after } => *retry_after,
             ModelFailureClass::Truncated
@@ -56,7 +56,7 @@ impl RetryPolicy {
             | ModelFailureClass::Budget => return None,
         };
         let doubled = self.base.saturating_mul(1 << (attempt - 1).min(16));
-        let wait = asked.unwrap_or_else(|| jittered(doubled.min(self.longest)));
+        let wait = requested.unwrap_or_else(|| jittered(doubled.min(self.longest)));
         (wait <= self.longest).then_some(wait)
     }
 }

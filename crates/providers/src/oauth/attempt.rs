@@ -276,8 +276,8 @@ impl Login {
         if stop.is_cancelled() {
             return Ok(());
         }
-        let kept = self.store.keep(&self.provider, &self.written(&tokens)).await;
-        kept.map_err(|fault| format!("the tokens cannot be kept: {fault}"))?;
+        let stored = self.store.keep(&self.provider, &self.written(&tokens)).await;
+        stored.map_err(|fault| format!("the tokens cannot be kept: {fault}"))?;
         let mut state = self.lock();
         state.held = TokenState::Tokens(tokens);
         state.attempt = Attempt::Idle;

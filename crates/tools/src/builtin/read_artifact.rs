@@ -69,8 +69,8 @@ impl TypedTool for ReadArtifact {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let kept = self.artifacts.read(&cx.key.person, &arguments.artifact).await;
-        let kept = kept.map_err(|_| {
+        let artifact = self.artifacts.read(&cx.key.person, &arguments.artifact).await;
+        let artifact = artifact.map_err(|_| {
             ToolError::NotFound(format!(
                 "artifact {:?}; the key is in the output",
                 arguments.artifact
@@ -78,9 +78,11 @@ impl TypedTool for ReadArtifact {
         })?;
         let offset = arguments.offset.unwrap_or(0);
         let output = match &arguments.find {
-            Some(words) if !words.trim().is_empty() => found_in(&kept.text, words.trim(), offset),
-            Some(_) | None => page_at(&kept.text, offset),
+            Some(words) if !words.trim().is_empty() => {
+                found_in(&artifact.text, words.trim(), offset)
+            }
+            Some(_) | None => page_at(&artifact.text, offset),
         };
-        Ok(ToolOutcome::ok(output, plan.summary).from_origin(kept.origin))
+        Ok(ToolOutcome::ok(output, plan.summary).from_origin(artifact.origin))
     }
 }

@@ -37,9 +37,9 @@ impl Arguments {
     fn fields(&self) -> Map<String, Value> {
         let Self { prompt, cron, every, at, timezone, .. } = self;
         let named = [("cron", cron), ("every", every), ("at", at), ("timezone", timezone)];
-        let given = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        let given = given.chain([("prompt", prompt)]);
-        given.map(|(name, value)| (name.to_owned(), Value::String(value.clone()))).collect()
+        let fields = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let fields = fields.chain([("prompt", prompt)]);
+        fields.map(|(name, value)| (name.to_owned(), Value::String(value.clone()))).collect()
     }
 }
 

@@ -48,16 +48,16 @@ pub(super) async fn through(
             same_wire(pieces, dialect.writer(head), state.pass_through.begin()).await
         }
         ForwardedAnswer::OtherWire { model, body } => {
-            let mut asked = dialect.read(body)?;
-            if let Some(previous) = &asked.previous {
+            let mut request = dialect.read(body)?;
+            if let Some(previous) = &request.previous {
                 return Err(missing("previous_response_id", previous));
             }
-            check_results(&asked.client.turns, dialect.conversation())?;
-            let mut names = asked.left_out(&state.upstream.takes(Some(&named)));
+            check_results(&request.client.turns, dialect.conversation())?;
+            let mut names = request.left_out(&state.upstream.takes(Some(&named)));
             names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
-            head.forms = std::mem::take(&mut asked.forms);
+            head.forms = std::mem::take(&mut request.forms);
             // Dropping the events closes the connection, so nothing else needs to cancel.
-            let events = model.stream(model_request(asked), Cancel::new());
+            let events = model.stream(model_request(request), Cancel::new());
             let under_way = state.pass_through.begin();
             let answer = ModelAnswer::new(events, under_way);
             let response = other_wire(answer, head, dialect, sent.stream).await?;

@@ -34,17 +34,17 @@ pub(super) async fn answer(
 ) -> Result<Response, Problem> {
     let AnswererChoice { agent, model, dialect } = choice;
     let echo = dialect.echo(&body);
-    let asked = dialect.read(body)?;
-    let session = match (sent.session, &asked.previous) {
+    let client_request = dialect.read(body)?;
+    let session = match (sent.session, &client_request.previous) {
         (Some(session), _) => Some(session),
         (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
         (None, None) => None,
     };
-    let mut names = asked.left_out(&used_settings(state, agent.as_ref(), model.as_ref()));
+    let mut names = client_request.left_out(&used_settings(state, agent.as_ref(), model.as_ref()));
     names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
     let ignored = ignored(&names);
     let session = place(state, caller, session, agent).await?;
-    let mut client = asked.client;
+    let mut client = client_request.client;
     client.memory = sent.memory;
     if matches!(session, SessionRef::Existing(_)) {
         client.turns = newest(client.turns);
@@ -73,7 +73,7 @@ pub(super) async fn answer(
         session: Some(run.session_id().to_string()),
         usage: sent.usage,
         echo,
-        forms: asked.forms,
+        forms: client_request.forms,
     };
     let place = [
         (HeaderName::from_static(SESSION), run.session_id().to_string()),

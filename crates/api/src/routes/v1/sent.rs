@@ -67,8 +67,8 @@ impl RequestHead {
     pub(super) fn target(&self, state: &ApiState) -> Result<Target, Problem> {
         let roster = state.agent.roster();
         let meant = self.model.as_deref().and_then(|model| state.upstream.meant_by(model));
-        let asked = meant.or_else(|| self.model.clone());
-        let named = match &asked {
+        let requested = meant.or_else(|| self.model.clone());
+        let named = match &requested {
             None => None,
             Some(model) => match model.strip_prefix("onyx:") {
                 Some(id) => {
@@ -80,7 +80,7 @@ impl RequestHead {
                 None => model.parse().ok().filter(|id| roster.get(id).is_some()),
             },
         };
-        match (&self.agent, named, &asked) {
+        match (&self.agent, named, &requested) {
             (Some(header), Some(agent), _) if *header != agent => {
                 Err(Problem::field(AGENT, format!("`model` names another agent, {agent}")))
             }

@@ -89,8 +89,8 @@ impl ChatCommand {
             match line {
                 ChatLine::Confirm { draft_id, tool, summary, preview } if show.can_ask() => {
                     seen.own_line();
-                    let asked = PendingQuestion { draft_id, tool, summary, preview };
-                    self.ask(&asked, &mut lines, seen, &mut interrupts).await?;
+                    let question = PendingQuestion { draft_id, tool, summary, preview };
+                    self.ask(&question, &mut lines, seen, &mut interrupts).await?;
                 }
                 line => seen.take(line, show),
             }
@@ -101,21 +101,21 @@ impl ChatCommand {
     /// Shows the draft that waits and asks. A decision made elsewhere, or Ctrl-C, ends the question.
     async fn ask(
         &self,
-        asked: &PendingQuestion,
+        question: &PendingQuestion,
         lines: &mut ChatLines,
         seen: &mut AnswerSoFar,
         interrupts: &mut Signal,
     ) -> Result<(), StreamStop> {
-        output::aside(&format!("• {}", asked.summary));
-        for line in drafts::preview_lines(&asked.preview) {
+        output::aside(&format!("• {}", question.summary));
+        for line in drafts::preview_lines(&question.preview) {
             output::aside(&format!("  {line}"));
         }
-        let mut decided = pin!(asked.reply());
+        let mut decided = pin!(question.reply());
         loop {
             tokio::select! {
                 reply = &mut decided => {
                     let client = self.connection.client();
-                    if let Err(error) = drafts::answer(client, asked.draft_id, &reply).await {
+                    if let Err(error) = drafts::answer(client, question.draft_id, &reply).await {
                         output::fault(&error.fault());
                     }
                     return Ok(());

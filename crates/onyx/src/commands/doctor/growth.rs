@@ -50,7 +50,7 @@ fn growth(home: &HomeFolder, measured: &HomeSize, now: Timestamp) -> Check {
     if let Some(a_day) = a_day {
         detail += &format!("; {} a day were added", mebibytes(a_day));
     }
-    let kept = remember(home, sizes, Size { at: now, bytes: measured.bytes });
+    let remembered = remember(home, sizes, Size { at: now, bytes: measured.bytes });
     let free =
         rustix::fs::statvfs(home.path()).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     let days_left =
@@ -60,7 +60,7 @@ fn growth(home: &HomeFolder, measured: &HomeSize, now: Timestamp) -> Check {
         let fix = "move large files elsewhere, or delete old conversations: `jobs.sessionCleanup`";
         return Check::warning("growth", detail, fix);
     }
-    match kept {
+    match remembered {
         Ok(()) => Check::ok("growth", detail),
         Err(why) => {
             let fix = "check who owns the folder cache of the home";

@@ -42,11 +42,11 @@ pub(crate) async fn greet(
     let key = Arc::new(gateway_key(master));
     let proofs = ProofClock::Command { clock: Arc::clone(&clock), ahead: database_ahead };
     let asker = Asker::new(key, proofs, from.to_owned())?;
-    let asked = all.into_iter().map(async |row| {
+    let greetings = all.into_iter().map(async |row| {
         let greeted = greet_one(&asker, &*clock, &row).await;
         (row, greeted)
     });
-    Ok(join_all(asked).await)
+    Ok(join_all(greetings).await)
 }
 
 async fn greet_one(asker: &Asker, clock: &dyn Clock, row: &GatewayRow) -> GreetResult {

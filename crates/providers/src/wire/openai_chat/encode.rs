@@ -402,19 +402,19 @@ fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u
 }
 
 fn sampling<'a>(request: &'a ModelRequest, target: &Target) -> WireSampling<'a> {
-    let asked = &request.sampling;
+    let sampling = &request.sampling;
     let extra = target.compat.extra_sampling == ExtraSampling::Send;
     WireSampling {
-        top_p: asked.top_p,
-        top_k: asked.top_k.filter(|_| extra),
-        min_p: asked.min_p.filter(|_| extra),
-        seed: asked.seed,
-        frequency_penalty: asked.frequency_penalty,
-        presence_penalty: asked.presence_penalty,
-        logit_bias: asked.logit_bias.as_ref(),
-        stop: &asked.stop,
+        top_p: sampling.top_p,
+        top_k: sampling.top_k.filter(|_| extra),
+        min_p: sampling.min_p.filter(|_| extra),
+        seed: sampling.seed,
+        frequency_penalty: sampling.frequency_penalty,
+        presence_penalty: sampling.presence_penalty,
+        logit_bias: sampling.logit_bias.as_ref(),
+        stop: &sampling.stop,
         reasoning_effort: target.effort_word(request),
-        verbosity: target.verbosity(asked),
+        verbosity: target.verbosity(sampling),
     }
 }
 

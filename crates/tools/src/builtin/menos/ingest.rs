@@ -126,15 +126,15 @@ impl TypedTool for Ingest {
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let service = self.menos.service(cx.clock.wall())?;
-        let kept = match Content::of(&arguments)? {
+        let ingested = match Content::of(&arguments)? {
             Content::Address(address) => service.ingest_address(&address, &arguments.tags).await,
             Content::Text { title, text } => {
                 let text = Text { title: &title, text: &text, tags: &arguments.tags };
                 service.ingest_text(&text).await
             }
         };
-        let outcome = match kept {
-            Ok(kept) => ToolOutcome::ok(kept_text(&kept), plan.summary),
+        let outcome = match ingested {
+            Ok(ingested) => ToolOutcome::ok(kept_text(&ingested), plan.summary),
             // The error may repeat text of the server; the outcome counts as from outside below.
             Err(error) => ToolOutcome::error(error.to_string()),
         };
@@ -142,9 +142,9 @@ impl TypedTool for Ingest {
     }
 }
 
-fn kept_text(kept: &IngestedText) -> String {
-    let title = kept.title.as_deref().map(one_line).unwrap_or_default();
+fn kept_text(ingested: &IngestedText) -> String {
+    let title = ingested.title.as_deref().map(one_line).unwrap_or_default();
     let named = if title.is_empty() { String::new() } else { format!(" as {title:?}") };
-    let later = if kept.job_id.is_some() { "; it is still being processed" } else { "" };
-    format!("menos stored it{named}, id {}{later}", one_line(&kept.id))
+    let later = if ingested.job_id.is_some() { "; it is still being processed" } else { "" };
+    format!("menos stored it{named}, id {}{later}", one_line(&ingested.id))
 }
