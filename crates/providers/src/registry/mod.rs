@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onyx_types::{
-    Clock, Embedder, Fault, Model, ModelId, SamplingSetting, SystemClock, TokenCounter,
+    Clock, Embedder, ErrorCode, Fault, Model, ModelId, SamplingSetting, SystemClock, TokenCounter,
 };
 use serde_json::{Map, Value};
 
@@ -150,6 +150,51 @@ impl Registry {
         fallbacks: &[ModelId],
     ) -> Result<Arc<dyn Model>, RegistryError> {
         stack::chain(primary, fallbacks, |id| self.model(id))
+    }
+
+    /// The model for one run: for `auto` one that the rules choose, otherwise the one that is named.
+    pub fn chosen(
+        &self,
+        settings: &RoutingSettings,
+        primary: &ModelId,
+        fallbacks: &[ModelId],
+    ) -> Result<Arc<dyn Model>, Fault> {
+        match TaskClass::of_auto(primary.as_str()) {
+            Some(class) => self.auto(settings, class?, fallbacks),
+            None => Ok(self.chain(primary, fallbacks)?),
+        }
+    }
+
+    /// The first model of a choice, if it and its fallbacks run on this machine; `auto` is decided
+    /// among those that do. The error names a model that runs elsewhere.
+    pub fn local_only(
+        &self,
+        settings: &RoutingSettings,
+        primary: ModelId,
+        fallbacks: &[ModelId],
+    ) -> Result<ModelId, Fault> {
+        let primary = match TaskClass::of_auto(primary.as_str()) {
+            Some(class) => {
+                let locality = Some(Locality::ThisMachine);
+                let task = Task { class: class?, locality, ..Task::default() };
+                ModelId::new(self.route(settings, &task)?.model)
+            }
+            None => primary,
+        };
+        let mut all = std::iter::once(&primary).chain(fallbacks);
+        if let Some(elsewhere) = all.find(|model| !self.is_local(model.as_str())) {
+            let message = format!("Only local models may be used here; {elsewhere} is not local.");
+            return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
+                "Choose a local model, or remove `localOnly` from the agent or `local_only` from the \
+                 space.",
+            ));
+        }
+        Ok(primary)
+    }
+
+    /// Whether a model runs on this machine.
+    pub fn is_local(&self, model: &str) -> bool {
+        self.locality(model) == Some(Locality::ThisMachine)
     }
 
     /// A model for one run that chooses the answering model at its first call and keeps it.
