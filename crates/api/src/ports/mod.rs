@@ -6,6 +6,7 @@
 mod catalogue;
 mod configuration;
 mod gateways;
+mod health;
 mod linkedin;
 mod readiness;
 mod upstream;
