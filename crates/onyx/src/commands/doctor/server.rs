@@ -41,7 +41,7 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
         clock_difference(report.clock_ahead)
     );
     let mut checks = vec![Check::ok("database", detail)];
-    let fix = "see \"Is it well?\" in docs/server.md";
+    let fix = "see \"Check that it works\" in docs/server.md";
     let warnings = report.warnings.into_iter();
     checks.extend(warnings.map(|warning| Check::warning("database", warning, fix)));
     match list_gateways(&settings.database).await {
