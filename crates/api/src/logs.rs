@@ -207,13 +207,12 @@ pub(crate) struct LogFilter {
 impl LogFilter {
     pub(crate) fn shows(&self, line: &LogLine) -> bool {
         let mentions = |wanted: &String| {
-            let said = |text: &str| text.to_lowercase().contains(wanted);
-            said(&line.message)
-                || said(&line.target)
-                || line
-                    .fields
-                    .values()
-                    .any(|value| value.as_str().map_or_else(|| said(&value.to_string()), said))
+            let contains = |text: &str| text.to_lowercase().contains(wanted);
+            contains(&line.message)
+                || contains(&line.target)
+                || line.fields.values().any(|value| {
+                    value.as_str().map_or_else(|| contains(&value.to_string()), contains)
+                })
         };
         line.level >= self.level && self.text.as_ref().is_none_or(mentions)
     }

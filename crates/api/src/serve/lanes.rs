@@ -84,11 +84,11 @@ mod tests {
 
     impl Visitors {
         async fn one(&mut self) -> (ThreadId, oneshot::Sender<()>) {
-            let (go, told) = oneshot::channel();
+            let (go, ended) = oneshot::channel();
             let threads = self.threads.0.clone();
             self.lanes.quietest().spawn(&self.tasks, async move {
                 threads.send(std::thread::current().id()).await.unwrap();
-                told.await.ok();
+                ended.await.ok();
             });
             (self.threads.1.recv().await.unwrap(), go)
         }

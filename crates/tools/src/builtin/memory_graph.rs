@@ -70,18 +70,18 @@ impl TypedTool for MemoryGraph {
             let known = self.index.graph_entities(&cx.scopes, &name, MOST_LISTED).await;
             let known = known.map_err(StoreError::from)?;
             let names: Vec<&str> = known.iter().map(|entity| entity.name.name.as_str()).collect();
-            let told = if names.is_empty() {
+            let message = if names.is_empty() {
                 "[nothing is known by that name]".to_owned()
             } else {
                 format!("[no such name; known: {}]", names.join(", "))
             };
             // The names may come from any text, so a list of them counts as from outside.
             let origin = if names.is_empty() { Origin::Person } else { Origin::External };
-            return Ok(ToolOutcome::ok(told, plan.summary).from_origin(origin));
+            return Ok(ToolOutcome::ok(message, plan.summary).from_origin(origin));
         };
         let shown = &page.facts[..page.facts.len().min(MOST_FACTS)];
-        let said = shown.iter().flat_map(|fact| &fact.said_by);
-        let origin = said.map(|said| said.origin).max().unwrap_or(Origin::Person);
+        let statements = shown.iter().flat_map(|fact| &fact.said_by);
+        let origin = statements.map(|statement| statement.origin).max().unwrap_or(Origin::Person);
         Ok(ToolOutcome::ok(entity_text(&page, shown), plan.summary).from_origin(origin))
     }
 }

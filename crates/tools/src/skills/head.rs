@@ -115,8 +115,8 @@ mod tests {
             ("cook", "---\ndescription: d\n", "has no end"),
             ("cook", body, "says nothing"),
         ] {
-            let told = SkillHead::read(name, text).unwrap_err();
-            assert!(told.contains(why), "{name}: {told}");
+            let error = SkillHead::read(name, text).unwrap_err();
+            assert!(error.contains(why), "{name}: {error}");
         }
     }
 }

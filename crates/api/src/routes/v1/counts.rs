@@ -57,7 +57,7 @@ fn estimate(request: &ModelRequest) -> usize {
         .map(|tool| estimate_tokens(&tool.description) + tool.input_schema.tokens())
         .sum();
     let blocks = request.messages.iter().flat_map(|message| &message.content);
-    let said: usize = blocks
+    let content: usize = blocks
         .map(|block| match block {
             Block::Text { text } => estimate_tokens(text),
             Block::ToolUse { name, input, .. } => {
@@ -68,5 +68,5 @@ fn estimate(request: &ModelRequest) -> usize {
             Block::Reasoning { .. } => 0,
         })
         .sum();
-    (system + tools + said).max(1)
+    (system + tools + content).max(1)
 }

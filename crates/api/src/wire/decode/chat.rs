@@ -450,8 +450,8 @@ impl Message {
         index: usize,
         turns: &mut Vec<ClientTurn>,
     ) -> Result<(), Problem> {
-        let said = self.text().filter(|text| !text.is_empty());
-        turns.extend(said.map(ClientTurn::Assistant));
+        let text = self.text().filter(|text| !text.is_empty());
+        turns.extend(text.map(ClientTurn::Assistant));
         if let Some(call) = self.function_call {
             let path = format!("{path}.function_call.arguments");
             turns.push(ClientTurn::ToolCall(ToolCall {
