@@ -154,7 +154,8 @@ impl Endpoint {
             "logging/setLevel" => return request.set_log_level().await,
             _ => {}
         }
-        if let Some(outcome) = self.tasks.answer(&request.method, params, request.caller, era).await {
+        if let Some(outcome) = self.tasks.answer(&request.method, params, request.caller, era).await
+        {
             return match outcome {
                 Ok(mut outcome) => {
                     if era == Era::Stateless {
