@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use async_trait::async_trait;
 use futures::StreamExt as _;
 use onyx_storage::Messages;
-use onyx_tools::{Answered, Delegates, ToolCx};
+use onyx_tools::{DelegatedAnswer, Delegates, ToolCx};
 use onyx_types::{
     AgentId, Attendance, ErrorCode, Fault, FinishReason, LaneId, Message, Model, ModelEvent,
     ModelId, ModelRequest, Origin, PersonId, SessionId, SessionKey, SessionOrigin, Spending, Taint,
@@ -34,7 +34,12 @@ impl Delegates for AgentServices {
     /// Asks another agent. It answers in a session of its own, at most at the tier of the asking
     /// agent and for at most the money that is left to the run. No person attends, so a call that
     /// needs approval becomes a draft.
-    async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn ask(
+        &self,
+        agent: &AgentId,
+        message: &str,
+        cx: &ToolCx,
+    ) -> Result<DelegatedAnswer, Fault> {
         let standing = cx.standing.ok_or_else(|| Fault::plain(ErrorCode::Interrupted))?;
         money_left(standing.cost_left)?;
         let delegated = Delegated {
@@ -73,7 +78,7 @@ impl Delegates for AgentServices {
             () = cx.cancel.cancelled() => return Err(Fault::plain(ErrorCode::Cancelled)),
         };
         let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Answered { text, origin, spent: Some(Spending::Elsewhere(spent)) })
+        Ok(DelegatedAnswer { text, origin, spent: Some(Spending::Elsewhere(spent)) })
     }
 
     async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault> {
@@ -106,7 +111,12 @@ impl Delegates for AgentServices {
         Ok(())
     }
 
-    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn think(
+        &self,
+        model: &ModelId,
+        task: &str,
+        cx: &ToolCx,
+    ) -> Result<DelegatedAnswer, Fault> {
         let mut limits = self.roster().limits().clone();
         if let Some(left) = cx.standing.and_then(|standing| standing.cost_left) {
             money_left(Some(left))?;
@@ -134,7 +144,7 @@ impl Delegates for AgentServices {
                 None
             }
         };
-        Ok(Answered { text, origin: written_under(cx.taint), spent })
+        Ok(DelegatedAnswer { text, origin: written_under(cx.taint), spent })
     }
 }
 

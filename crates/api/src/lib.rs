@@ -26,12 +26,12 @@ pub use logs::{LogLevel, LogLevels, LogLine, LogRing, Mask, SetLevel};
 pub use messages::{HistoryMessage, MessageRole, MessageStatus, Trace, messages};
 pub use pass_through::PassThrough;
 pub use ports::{
-    CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigView, Configuration, Dependency,
-    DependencyKind, DependencyName, DependencyState, Dialect, Embedded, FailureView, Forward,
-    Forwarded, FoundView, GatewayDuty, GatewayView, GatewayViewState, Gateways, Histogram,
-    LinkedInAccount, LinkedInAccounts, Listed, LoginBegun, LoginView, Media, MediaRoute,
-    ModelFigures, ModelView, Piece, PluginSwitch, PriceView, ProviderView, QuotaView, Readiness,
-    TestView, Upstream, WeightsFileView, WeightsView, Written,
+    CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigPart, ConfigView, Configuration,
+    Dependency, DependencyKind, DependencyName, DependencyState, Dialect, Embedded, FailureView,
+    Forward, ForwardedAnswer, FoundView, GatewayDuty, GatewayView, GatewayViewState, Gateways,
+    Histogram, LinkedInAccount, LinkedInAccounts, LoginBegun, LoginView, Media, MediaRoute,
+    ModelFigures, ModelView, OfferedModel, Piece, PluginSwitch, PriceView, ProviderView, QuotaView,
+    Readiness, TestView, Upstream, WeightsFileView, WeightsView,
 };
 pub use problem::Problem;
 pub use routes::{mcp_response, openapi, router, routes};

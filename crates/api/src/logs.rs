@@ -190,9 +190,9 @@ impl LogRing {
         after: u64,
     ) -> (Vec<Arc<LogLine>>, broadcast::Receiver<Arc<LogLine>>) {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = lines.packed.iter().filter(|(seq, _)| *seq > after);
-        let kept = kept.filter_map(|(seq, packed)| LogLine::unpacked(*seq, packed).map(Arc::new));
-        (kept.collect(), self.followers.subscribe())
+        let found = lines.packed.iter().filter(|(seq, _)| *seq > after);
+        let found = found.filter_map(|(seq, packed)| LogLine::unpacked(*seq, packed).map(Arc::new));
+        (found.collect(), self.followers.subscribe())
     }
 }
 
@@ -207,13 +207,12 @@ pub(crate) struct LogFilter {
 impl LogFilter {
     pub(crate) fn shows(&self, line: &LogLine) -> bool {
         let mentions = |wanted: &String| {
-            let said = |text: &str| text.to_lowercase().contains(wanted);
-            said(&line.message)
-                || said(&line.target)
-                || line
-                    .fields
-                    .values()
-                    .any(|value| value.as_str().map_or_else(|| said(&value.to_string()), said))
+            let contains = |text: &str| text.to_lowercase().contains(wanted);
+            contains(&line.message)
+                || contains(&line.target)
+                || line.fields.values().any(|value| {
+                    value.as_str().map_or_else(|| contains(&value.to_string()), contains)
+                })
         };
         line.level >= self.level && self.text.as_ref().is_none_or(mentions)
     }
@@ -232,9 +231,9 @@ mod tests {
         let message = format!("{}sk-live-123456", "x".repeat(LONGEST - 6));
         let fields = json!({"path": "a\u{202e}b\u{1b}[2K"}).as_object().unwrap().clone();
         ring.push(Timestamp::from_millis(0), LogLevel::Info, "onyx", &message, fields);
-        let (kept, _) = ring.follow(0);
-        assert_eq!(kept[0].message, format!("{}[secre", "x".repeat(LONGEST - 6)));
-        assert_eq!(kept[0].fields["path"], r"a\u{202e}b\u{1b}[2K");
+        let (found, _) = ring.follow(0);
+        assert_eq!(found[0].message, format!("{}[secre", "x".repeat(LONGEST - 6)));
+        assert_eq!(found[0].fields["path"], r"a\u{202e}b\u{1b}[2K");
     }
 
     #[test]
@@ -245,7 +244,7 @@ mod tests {
         let ts = Timestamp::from_millis(1_767_225_600_123);
         let (_, mut new_lines) = ring.follow(0);
         ring.push(ts, LogLevel::Info, "onyx_agent", "a run ended", fields.clone());
-        let (kept, _) = ring.follow(0);
+        let (found, _) = ring.follow(0);
         let expected = LogLine {
             seq: 1,
             ts,
@@ -254,7 +253,7 @@ mod tests {
             message: "a run ended".to_owned(),
             fields,
         };
-        assert_eq!(*kept[0], expected);
+        assert_eq!(*found[0], expected);
         assert_eq!(*new_lines.try_recv().unwrap(), expected);
         assert!(ring.follow(1).0.is_empty());
     }

@@ -14,7 +14,7 @@ pub(crate) const CONFIG: &str = "onyx.json";
 const NANOS_OF_MILLI: i64 = 1_000_000;
 
 /// One stored item of a server, by its path in a home.
-pub(crate) enum Stored<'a> {
+pub(crate) enum StoredItem<'a> {
     Folder { path: PathBuf },
     File { path: PathBuf, modified: i64, state: Option<String>, content: Content<'a> },
 }
@@ -45,7 +45,7 @@ pub(crate) fn walk_server(
     copy: &ServerCopy,
     at: Timestamp,
     stop: &Cancel,
-    visit: &mut dyn FnMut(Stored<'_>) -> Result<(), BackupError>,
+    visit: &mut dyn FnMut(StoredItem<'_>) -> Result<(), BackupError>,
 ) -> Result<(), BackupError> {
     if let Some(text) = copy.config()? {
         let content = Content::Here(text.into_bytes());
@@ -62,7 +62,7 @@ pub(crate) fn walk_server(
             let CopiedFile { path, modified, content, .. } = found;
             match content {
                 CopiedContent::Folder if !folders.insert(path.clone()) => {}
-                CopiedContent::Folder => visit(Stored::Folder { path: path.into() })?,
+                CopiedContent::Folder => visit(StoredItem::Folder { path: path.into() })?,
                 CopiedContent::Bytes(bytes) => {
                     visit(file(path, *modified, None, Content::Here(bytes.clone())))?;
                 }
@@ -86,7 +86,12 @@ pub(crate) fn walk_server(
     Ok(())
 }
 
-fn file<'a>(path: &str, millis: i64, state: Option<String>, content: Content<'a>) -> Stored<'a> {
+fn file<'a>(
+    path: &str,
+    millis: i64,
+    state: Option<String>,
+    content: Content<'a>,
+) -> StoredItem<'a> {
     let modified = millis.saturating_mul(NANOS_OF_MILLI);
-    Stored::File { path: Path::new(path).to_owned(), modified, state, content }
+    StoredItem::File { path: Path::new(path).to_owned(), modified, state, content }
 }

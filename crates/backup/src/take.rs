@@ -22,7 +22,7 @@ use crate::repository::{
     BackupPlace, CHUNK, Encryption, Entry, EntryKind, FileEntry, FileStamp, Packs, Passphrase,
     Repository, Snapshot, SnapshotInfo,
 };
-use crate::server::{Stored, walk_server};
+use crate::server::{StoredItem, walk_server};
 
 /// A file that changed this shortly before it was read may change again within the same tick of the
 /// file system's clock, so the next backup reads it once more.
@@ -77,7 +77,7 @@ pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError>
     let started = request.clock.wall();
     let mut taking = Taking {
         packs,
-        before: before.as_ref().map(Before::of).unwrap_or_default(),
+        before: before.as_ref().map(PreviousFiles::of).unwrap_or_default(),
         entries: Vec::new(),
         report: BackupReport {
             snapshot: Repository::fresh_id(started)?,
@@ -148,13 +148,13 @@ fn newest(repository: &Repository) -> Result<Option<Snapshot>, BackupError> {
 
 /// The files of the previous snapshot, by their paths.
 #[derive(Default)]
-struct Before<'a> {
+struct PreviousFiles<'a> {
     files: HashMap<&'a Path, &'a FileEntry>,
     /// Times of change before this moment are reliable.
     settled_before: i64,
 }
 
-impl<'a> Before<'a> {
+impl<'a> PreviousFiles<'a> {
     fn of(snapshot: &'a Snapshot) -> Self {
         let files = snapshot.entries.iter().filter_map(|entry| match &entry.kind {
             EntryKind::File(file) => Some((entry.path.as_ref(), file)),
@@ -174,7 +174,7 @@ impl<'a> Before<'a> {
 
 struct Taking<'a> {
     packs: Packs,
-    before: Before<'a>,
+    before: PreviousFiles<'a>,
     entries: Vec<Entry>,
     report: BackupReport,
 }
@@ -256,10 +256,10 @@ impl Taking<'_> {
     }
 
     /// Adds an item. One with the same name as in the previous snapshot is not read.
-    fn take_stored(&mut self, stored: Stored<'_>) -> Result<(), BackupError> {
+    fn take_stored(&mut self, stored: StoredItem<'_>) -> Result<(), BackupError> {
         let (path, modified, state, content) = match stored {
-            Stored::File { path, modified, state, content } => (path, modified, state, content),
-            Stored::Folder { path } => {
+            StoredItem::File { path, modified, state, content } => (path, modified, state, content),
+            StoredItem::Folder { path } => {
                 let kind = EntryKind::Folder { mode: 0o700 };
                 self.entries.push(Entry { path: NamedPath(path), kind });
                 return Ok(());

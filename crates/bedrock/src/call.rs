@@ -7,7 +7,7 @@ use aws_sdk_bedrockruntime::primitives::event_stream::EventReceiver;
 use aws_sdk_bedrockruntime::types::ConverseStreamOutput;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use futures::stream::{BoxStream, StreamExt, unfold};
-use onyx_providers::wire::{Patience, ToolNames, Waits};
+use onyx_providers::wire::{AnswerTimeouts, Patience, ToolNames};
 use onyx_types::{Cancel, ModelEvent, ModelFailure};
 
 use crate::BedrockTimeouts;
@@ -39,7 +39,7 @@ pub(crate) fn events(
     cancel: Cancel,
 ) -> BoxStream<'static, ModelEvent> {
     let BedrockTimeouts { first_byte, idle, total, .. } = timeouts;
-    let waits = Waits { first_byte, idle, total };
+    let waits = AnswerTimeouts { first_byte, idle, total };
     let running = Running {
         phase: Phase::Request(Box::new(request)),
         answer: ConverseAnswer::default(),

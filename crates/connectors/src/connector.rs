@@ -8,7 +8,7 @@ use onyx_storage::{Mail, PeerKind, Repeat};
 use onyx_types::PersonId;
 use serde::{Deserialize, Serialize};
 
-use crate::text::{Rendered, TextFormat, TextLimits};
+use crate::text::{RenderedMessage, TextFormat, TextLimits};
 
 /// One account of a network. An implementation holds the account's token and knows the network's
 /// wire format; it keeps no state that must survive a restart.
@@ -24,13 +24,17 @@ pub trait Connector: Send + Sync {
     async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError>;
 
     /// Reads a request that the network pushed, and checks that it really comes from the network.
-    async fn accept(&self, _pushed: &Pushed) -> Result<Batch, NetworkError> {
+    async fn accept(&self, _pushed: &PushedRequest) -> Result<Batch, NetworkError> {
         Err(NetworkError::Refused("this network does not push messages".to_owned()))
     }
 
     /// Waits a while for messages after the number `_after` that are kept for a client, and returns
     /// them.
-    async fn collect(&self, _asked: &Pushed, _after: i64) -> Result<Vec<Mail>, NetworkError> {
+    async fn collect(
+        &self,
+        _request: &PushedRequest,
+        _after: i64,
+    ) -> Result<Vec<Mail>, NetworkError> {
         Err(NetworkError::Refused("messages cannot be fetched from this network".to_owned()))
     }
 
@@ -191,12 +195,12 @@ pub struct Outgoing {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum OutgoingKind {
     Text {
-        text: Rendered,
+        text: RenderedMessage,
         #[serde(default)]
         buttons: Vec<Button>,
     },
     /// Replaces the text of a message.
-    Edit { message: String, text: Rendered },
+    Edit { message: String, text: RenderedMessage },
     /// Confirms to the network that a pressed button was handled.
     PressAnswer { press: String, text: String },
     /// A file of a person's vault, which is read only when it is sent.
@@ -220,13 +224,13 @@ pub struct Button {
 
 /// A request that a network pushed to Onyx.
 #[derive(Clone, Debug, Default)]
-pub struct Pushed {
+pub struct PushedRequest {
     /// The headers of the request, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl Pushed {
+impl PushedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }

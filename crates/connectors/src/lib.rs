@@ -28,8 +28,8 @@ mod text;
 pub use answers::{AnswerFold, AnswerStep, Command};
 pub use connector::{
     Author, Batch, Button, Connector, FileKind, FileRef, Identity, Incoming, Listening,
-    NetworkError, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind, PaceLimits, Press, Pushed,
-    Quote, Update,
+    NetworkError, NetworkTraits, Outgoing, OutgoingFile, OutgoingKind, PaceLimits, Press,
+    PushedRequest, Quote, Update,
 };
 pub use hub::{
     AccountState, AccountStatus, Connectors, DeadLetterView, PeerView, TestReport, WeakConnectors,
@@ -48,4 +48,4 @@ pub use settings::{
     TranscriberPlan, TranscriberSettings, Visitors, plan,
 };
 pub use setup::{CommandPlace, ConnectorSetup, WaitTimes};
-pub use text::{Block, Rendered, Span, Style, TextFormat, TextLimits, pack};
+pub use text::{Block, RenderedMessage, Span, Style, TextFormat, TextLimits, pack};

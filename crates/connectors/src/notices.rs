@@ -20,16 +20,16 @@ pub(crate) struct OwnerNotices(Mutex<VecDeque<OwnerNotice>>);
 
 impl OwnerNotices {
     pub(crate) fn add(&self, notice: OwnerNotice) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MOST {
-            kept.pop_front();
+        let mut notices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if notices.len() >= MOST {
+            notices.pop_front();
         }
-        kept.push_back(notice);
+        notices.push_back(notice);
     }
 
     /// All notices, newest first.
     pub(crate) fn all(&self) -> Vec<OwnerNotice> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().rev().cloned().collect()
+        let notices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        notices.iter().rev().cloned().collect()
     }
 }

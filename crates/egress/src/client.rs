@@ -8,7 +8,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 use tokio::time::Instant;
 
-use crate::resolve::{Checked, NotResolved, Reach, checked};
+use crate::resolve::{AllowedHosts, CheckedResolver, NotResolved, checked};
 use crate::{Address, EgressError, HostPort, PrivateHost, PrivateHosts, Resolver, is_public};
 
 /// The limits of one fetch.
@@ -35,7 +35,7 @@ impl Default for Bounds {
 
 /// The fetched answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedAnswer {
     /// The final address, after redirects.
     pub address: Address,
     pub status: u16,
@@ -47,7 +47,7 @@ pub struct Fetched {
 }
 
 /// An answer whose body is read in pieces.
-pub struct Answering {
+pub struct OpenAnswer {
     egress: Egress,
     address: Address,
     response: Response,
@@ -56,7 +56,7 @@ pub struct Answering {
     deadline: Instant,
 }
 
-impl Answering {
+impl OpenAnswer {
     pub fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
@@ -123,7 +123,7 @@ impl Egress {
         Self { bounds, ..self.clone() }
     }
 
-    pub async fn get(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {
+    pub async fn get(&self, address: &Address, accept: &str) -> Result<FetchedAnswer, EgressError> {
         let work = self.follow(address, accept);
         match tokio::time::timeout(self.bounds.total, work).await {
             Ok(result) => result,
@@ -138,7 +138,7 @@ impl Egress {
         content_type: &str,
         headers: &[(&'static str, String)],
         body: Vec<u8>,
-    ) -> Result<Fetched, EgressError> {
+    ) -> Result<FetchedAnswer, EgressError> {
         let work = async {
             let client = self.client(self.reach(&HostPort::of(address))?)?;
             let mut request = client.post(address.url().clone()).header(CONTENT_TYPE, content_type);
@@ -163,7 +163,7 @@ impl Egress {
         address: &Address,
         headers: &[(String, String)],
         body: Vec<u8>,
-    ) -> Result<Answering, EgressError> {
+    ) -> Result<OpenAnswer, EgressError> {
         let client = self.client(self.reach(&HostPort::of(address))?)?;
         let mut request = client.request(method, address.url().clone());
         for (name, value) in headers {
@@ -176,10 +176,10 @@ impl Egress {
             Err(_) => return Err(EgressError::Timeout(self.bounds.total)),
         };
         let (egress, left) = (self.clone(), self.bounds.bytes);
-        Ok(Answering { egress, address: address.clone(), response, left, deadline })
+        Ok(OpenAnswer { egress, address: address.clone(), response, left, deadline })
     }
 
-    async fn follow(&self, address: &Address, accept: &str) -> Result<Fetched, EgressError> {
+    async fn follow(&self, address: &Address, accept: &str) -> Result<FetchedAnswer, EgressError> {
         let mut address = address.clone();
         for _ in 0..=self.bounds.redirects {
             let response = self.ask(&address, accept).await?;
@@ -199,16 +199,16 @@ impl Egress {
 
     /// How a server may be reached. A literal address does not pass through the resolver, so it is
     /// checked here.
-    fn reach(&self, server: &HostPort) -> Result<Reach, EgressError> {
+    fn reach(&self, server: &HostPort) -> Result<AllowedHosts, EgressError> {
         if self.private.iter().any(|host: &PrivateHost| host.covers(server)) {
-            return Ok(Reach::Anywhere);
+            return Ok(AllowedHosts::Anywhere);
         }
         match server.literal() {
             Some(literal) if !is_public(literal) => Err(EgressError::NotPublic {
                 host: server.host().to_owned(),
                 address: literal.to_string(),
             }),
-            Some(_) | None => Ok(Reach::Internet),
+            Some(_) | None => Ok(AllowedHosts::Internet),
         }
     }
 
@@ -237,10 +237,10 @@ impl Egress {
         self.bounds.connect
     }
 
-    fn client(&self, reach: Reach) -> Result<&Client, EgressError> {
+    fn client(&self, reach: AllowedHosts) -> Result<&Client, EgressError> {
         let place = match reach {
-            Reach::Internet => &self.internet,
-            Reach::Anywhere => &self.anywhere,
+            AllowedHosts::Internet => &self.internet,
+            AllowedHosts::Anywhere => &self.anywhere,
         };
         if let Some(client) = place.get() {
             return Ok(client);
@@ -250,8 +250,8 @@ impl Egress {
     }
 
     #[allow(clippy::disallowed_methods, reason = "the egress client of tools is made here")]
-    fn build(&self, reach: Reach) -> Result<Client, reqwest::Error> {
-        let checked = Checked { resolver: Arc::clone(&self.resolver), reach };
+    fn build(&self, reach: AllowedHosts) -> Result<Client, reqwest::Error> {
+        let checked = CheckedResolver { resolver: Arc::clone(&self.resolver), reach };
         Client::builder()
             .user_agent(concat!("onyx/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.bounds.connect)
@@ -262,7 +262,11 @@ impl Egress {
             .build()
     }
 
-    async fn take(&self, address: Address, mut response: Response) -> Result<Fetched, EgressError> {
+    async fn take(
+        &self,
+        address: Address,
+        mut response: Response,
+    ) -> Result<FetchedAnswer, EgressError> {
         let status = response.status().as_u16();
         let content_type = response.headers().get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -279,7 +283,7 @@ impl Egress {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Fetched { address, status, content_type, body, is_cut })
+        Ok(FetchedAnswer { address, status, content_type, body, is_cut })
     }
 
     fn failed(&self, address: &Address, error: &reqwest::Error) -> EgressError {

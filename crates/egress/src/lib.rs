@@ -15,7 +15,7 @@ mod proxy;
 mod resolve;
 
 pub use address::{Address, is_public};
-pub use client::{Answering, Bounds, Egress, Fetched};
+pub use client::{Bounds, Egress, FetchedAnswer, OpenAnswer};
 pub use error::EgressError;
 pub use host_port::HostPort;
 pub use private::{PrivateHost, PrivateHosts};

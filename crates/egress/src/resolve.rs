@@ -27,7 +27,7 @@ impl Resolver for SystemResolver {
 
 /// Which hosts a client may connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum AllowedHosts {
     /// Public addresses only.
     Internet,
     /// A host that the config lets tools reach at any address.
@@ -36,9 +36,9 @@ pub(crate) enum Reach {
 
 /// The resolver that the connector calls once for each connection: the connection goes to the
 /// addresses that it returns, so a name cannot resolve differently between check and use.
-pub(crate) struct Checked {
+pub(crate) struct CheckedResolver {
     pub(crate) resolver: Arc<dyn Resolver>,
-    pub(crate) reach: Reach,
+    pub(crate) reach: AllowedHosts,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +49,7 @@ pub(crate) enum NotResolved {
     NotPublic(IpAddr),
 }
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let found = self.resolver.resolve(name.as_str().to_owned());
         let reach = self.reach;
@@ -64,13 +64,16 @@ impl Resolve for Checked {
 
 /// Checks the addresses of a name. A name with a single private address is refused: a mix of both
 /// is an attack or a mistake.
-pub(crate) fn checked(addresses: Vec<IpAddr>, reach: Reach) -> Result<Vec<IpAddr>, NotResolved> {
+pub(crate) fn checked(
+    addresses: Vec<IpAddr>,
+    reach: AllowedHosts,
+) -> Result<Vec<IpAddr>, NotResolved> {
     if addresses.is_empty() {
         return Err(NotResolved::Unknown);
     }
     let private = addresses.iter().find(|address| !is_public(**address));
     match (reach, private) {
-        (Reach::Internet, Some(address)) => Err(NotResolved::NotPublic(*address)),
-        (Reach::Internet, None) | (Reach::Anywhere, Some(_) | None) => Ok(addresses),
+        (AllowedHosts::Internet, Some(address)) => Err(NotResolved::NotPublic(*address)),
+        (AllowedHosts::Internet, None) | (AllowedHosts::Anywhere, Some(_) | None) => Ok(addresses),
     }
 }

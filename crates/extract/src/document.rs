@@ -13,7 +13,7 @@ pub struct Document<'a> {
 
 /// The text of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extracted {
+pub struct ExtractedText {
     pub kind: Kind,
     /// The document's own title.
     pub title: Option<String>,
@@ -29,7 +29,7 @@ impl Document<'_> {
 
     /// Extracts the text. This blocks until the document is read, and a PDF may take for ever:
     /// `Reader` limits the time.
-    pub fn extract(&self) -> Result<Extracted, ExtractError> {
+    pub fn extract(&self) -> Result<ExtractedText, ExtractError> {
         if self.bytes.len() > LARGEST_DOCUMENT {
             return Err(ExtractError::TooLarge { limit: LARGEST_DOCUMENT });
         }
@@ -48,11 +48,11 @@ impl Document<'_> {
             Kind::Csv => (None, table::markdown(&self.text()?)?),
             Kind::Code => (None, code::markdown(self.name, &self.text()?)),
         };
-        Extracted { kind, title, markdown, lacks: None }.bounded()
+        ExtractedText { kind, title, markdown, lacks: None }.bounded()
     }
 
     /// The text layer alone: to recognise text on pictures takes another program.
-    fn pdf(&self) -> Result<Extracted, ExtractError> {
+    fn pdf(&self) -> Result<ExtractedText, ExtractError> {
         let pages = pdf::pages(self.bytes)?;
         pdf::extracted(&pdf::sections_or(pages, &ExtractError::NeedsOcr))
     }
@@ -71,7 +71,7 @@ impl Document<'_> {
     }
 }
 
-impl Extracted {
+impl ExtractedText {
     pub(crate) fn bounded(self) -> Result<Self, ExtractError> {
         match self.markdown.len() {
             length if length > LONGEST_TEXT => Err(ExtractError::TooLarge { limit: LONGEST_TEXT }),

@@ -21,7 +21,7 @@ mod scans;
 mod table;
 mod tags;
 
-pub use document::{Document, Extracted};
+pub use document::{Document, ExtractedText};
 pub use error::ExtractError;
 pub use helper::{Confinement, serve_helper};
 pub use html::{Page, readable};

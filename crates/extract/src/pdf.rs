@@ -7,7 +7,7 @@ use std::panic::{self, AssertUnwindSafe};
 use pdf_extract::{Document, Object, ObjectId, PlainTextOutput, output_doc_page};
 use serde::{Deserialize, Serialize};
 
-use crate::{ExtractError, Extracted, Kind, LONGEST_TEXT, scans};
+use crate::{ExtractError, ExtractedText, Kind, LONGEST_TEXT, scans};
 
 const MOST_PAGES: usize = 5_000;
 
@@ -68,13 +68,13 @@ pub(crate) fn picture(bytes: &[u8], number: u32) -> Result<Vec<u8>, ExtractError
     })
 }
 
-pub(crate) fn extracted(sections: &[Section]) -> Result<Extracted, ExtractError> {
+pub(crate) fn extracted(sections: &[Section]) -> Result<ExtractedText, ExtractError> {
     let lacks = sections.iter().find_map(|section| match section {
         Section::Failed(error) if is_temporary(error) => Some(error),
         Section::Text(_) | Section::Empty | Section::Failed(_) => None,
     });
     let markdown = markdown(sections)?;
-    Extracted { kind: Kind::Pdf, title: None, markdown, lacks: lacks.cloned() }.bounded()
+    ExtractedText { kind: Kind::Pdf, title: None, markdown, lacks: lacks.cloned() }.bounded()
 }
 
 /// The document's text. Each page gets a heading, so that a search result can be cited by its page.

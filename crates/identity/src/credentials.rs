@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 use crate::issuing::{IssuedCredential, Permit};
 use crate::people::{Person, PersonSource};
 use crate::random::derived_id;
-use crate::settings::Declared;
+use crate::settings::DeclaredPeople;
 
 /// A token to create.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub enum Lifetime {
 const MOST_SIGNED_IN: usize = 64;
 
 pub(crate) struct Register {
-    declared: Declared,
+    declared: DeclaredPeople,
     added: BTreeMap<PersonId, PersonRow>,
     passwords: HashMap<PersonId, Password>,
     owner_token: RootCredential,
@@ -81,7 +81,7 @@ impl Password {
 
 impl Register {
     pub(crate) fn new(
-        declared: Declared,
+        declared: DeclaredPeople,
         added: Vec<PersonRow>,
         passwords: Vec<(PersonId, String)>,
         rows: Vec<CredentialRow>,
@@ -224,7 +224,7 @@ impl Register {
     }
 
     /// Applies the config. Returns the credentials that ended because of it.
-    pub(crate) fn declare(&mut self, declared: Declared) -> Vec<CredentialId> {
+    pub(crate) fn declare(&mut self, declared: DeclaredPeople) -> Vec<CredentialId> {
         let before = self.everybody();
         if self.declared.owner_token != declared.owner_token {
             let fresh = RootCredential::of("token", declared.owner_token.as_str());

@@ -34,4 +34,4 @@ pub use random::{Secret, fresh_key};
 pub use secrets::{
     KeyPlace, Keys, MasterKey, Sealer, SecretView, Secrets, UnknownKey, redacted, restored,
 };
-pub use settings::{Declared, PersonSettings, Token};
+pub use settings::{DeclaredPeople, PersonSettings, Token};

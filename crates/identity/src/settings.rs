@@ -78,14 +78,14 @@ impl PersonSettings {
 
 /// The people and the owner's token as the config and the environment give them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredPeople {
     pub(crate) people: Vec<PersonSettings>,
     /// The person that the config names as owner.
     pub(crate) owner: Option<PersonId>,
     pub(crate) owner_token: Token,
 }
 
-impl Declared {
+impl DeclaredPeople {
     /// The owner of this home: the person that the config names, else the one made at the first
     /// start.
     pub fn owner(&self) -> Result<PersonId, Fault> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::chats::{chatgpt, claude, open_webui};
 use crate::error::ImportError;
 use crate::form::{Import, Item};
-use crate::reading::{Broken, Opened, Reading};
+use crate::reading::{BrokenFiles, OpenedExport, Reading};
 use crate::{nanobot, openclaw};
 
 /// The program that data is imported from.
@@ -39,8 +39,8 @@ impl Source {
 }
 
 /// Reads a whole folder, file or ZIP archive of that program without changing it.
-pub fn read(source: Source, path: &Path, broken: Broken) -> Result<Import, ImportError> {
-    let opened = Opened::at(path)?;
+pub fn read(source: Source, path: &Path, broken: BrokenFiles) -> Result<Import, ImportError> {
+    let opened = OpenedExport::at(path)?;
     let mut reading = Reading::new(broken);
     match source {
         Source::OpenClaw => openclaw::read(&opened, &mut reading)?,

@@ -35,7 +35,7 @@ pub use files::changes::WrittenPlace;
 pub use files::indexer::SyncReport;
 pub use graph::{EntityPage, Fact, FactFinder, FactPassage, FoundFact, FoundFacts};
 pub use index::{Index, IndexSettings};
-pub use search::{Hit, Retrieval, Retrieved, Search, SearchResults};
+pub use search::{Hit, Retrieval, RetrievedHits, Search, SearchResults};
 pub use settings::{GraphSettings, MemorySettings, SearchSettings, WeightSettings, Weights};
 pub use status::{Embedding, IndexStatus, IndexWork, LoadedTables, Problem, Progress, Watching};
 pub use text::snippet::SnippetPart;

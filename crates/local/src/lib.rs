@@ -50,9 +50,9 @@ pub use llama::{no_llama, wants_llama};
 pub use source::{LocalModels, LocalSettings, Named};
 pub use weights::{
     GgufLocation, KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Part, Pip, Progress, Runtime,
-    SMOLLM2, Stored, Weights, WeightsError, Wheels, sha256_of,
+    SMOLLM2, StoredWeights, Weights, WeightsError, Wheels, sha256_of,
 };
-pub use worker::{Launch, Released};
+pub use worker::{Launch, MemoryRelease};
 
 use std::time::Duration;
 

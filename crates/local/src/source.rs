@@ -14,9 +14,9 @@ use onyx_types::{Embedder, ErrorCode, Fault, Model};
 use crate::chat::{Ability, LocalModel};
 use crate::cores::physical_cores;
 use crate::gguf::{Gguf, GgufError};
-use crate::weights::{MINILM, ModelsFolder, Runtime, SMOLLM2, Stored, Weights};
+use crate::weights::{MINILM, ModelsFolder, Runtime, SMOLLM2, StoredWeights, Weights};
 use crate::worker::{Job, Keeper};
-use crate::{Allowance, Launch, LocalEmbedder, Released, embed, llama};
+use crate::{Allowance, Launch, LocalEmbedder, MemoryRelease, embed, llama};
 
 /// The default window of a model: enough for a conversation, with the memory that a small machine
 /// has.
@@ -51,7 +51,7 @@ pub enum Named {
 #[derive(Debug)]
 pub struct LocalModels {
     settings: LocalSettings,
-    released: Released,
+    released: MemoryRelease,
     embedder: OnceLock<Arc<LocalEmbedder>>,
     /// Headers of files that were read, with the time of each file's change.
     headers: Mutex<HashMap<PathBuf, (SystemTime, Arc<Gguf>)>>,
@@ -60,7 +60,7 @@ pub struct LocalModels {
 }
 
 impl LocalModels {
-    pub fn new(settings: LocalSettings, released: Released) -> Self {
+    pub fn new(settings: LocalSettings, released: MemoryRelease) -> Self {
         Self {
             settings,
             released,
@@ -85,7 +85,7 @@ impl LocalModels {
     /// The weights and files of a model that Onyx knows by name.
     fn known(&self, name: &str) -> Option<(&'static Weights, Vec<WeightsFile>)> {
         let known = Weights::named(name)?;
-        let Stored { path, .. } = self.settings.folder.known(known)?;
+        let StoredWeights { path, .. } = self.settings.folder.known(known)?;
         let file = |part: &'static crate::Part| WeightsFile {
             path: path.join(part.file),
             bytes: part.bytes,

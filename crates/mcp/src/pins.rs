@@ -141,8 +141,8 @@ mod tests {
             (json!({"name": "a", "inputSchema": {"x": long}}), "is too long"),
             (json!({"name": "a", "inputSchema": {"$ref": "http://evil/x"}}), "another document"),
         ] {
-            let (_, told) = ToolPin::of(&listed).unwrap_err();
-            assert!(told.contains(why), "{told}");
+            let (_, reason) = ToolPin::of(&listed).unwrap_err();
+            assert!(reason.contains(why), "{reason}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum WriteOutcome {
     New,
     /// The file already existed and was not changed.
     Kept,
@@ -24,11 +24,11 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
 }
 
 /// Writes a file that only its owner may read, unless it already exists.
-pub(crate) fn write_new(path: &Path, text: &str) -> Result<Written> {
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<WriteOutcome> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = match opened {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Written::Kept),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(WriteOutcome::Kept),
         Err(error) => {
             return Err(error).with_context(|| format!("cannot write {}", path.display()));
         }
@@ -36,7 +36,7 @@ pub(crate) fn write_new(path: &Path, text: &str) -> Result<Written> {
     file.write_all(text.as_bytes())
         .and_then(|()| file.sync_all())
         .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Written::New)
+    Ok(WriteOutcome::New)
 }
 
 /// Removes the rights of all other users from a file, if it exists.

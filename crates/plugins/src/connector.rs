@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::PluginError;
 use crate::host::Host;
 use crate::package::ConnectorPart;
-use crate::process::{Arrived, Connection};
+use crate::process::{Connection, PluginRequest};
 
 /// How long to wait for a message before reporting that none came.
 const POLL: Duration = Duration::from_secs(30);
@@ -31,11 +31,11 @@ pub(crate) struct PluginConnector {
     part: ConnectorPart,
     clock: Arc<dyn Clock>,
     /// Updates that were passed on but may not be stored yet.
-    handed: tokio::sync::Mutex<Handed>,
+    handed: tokio::sync::Mutex<HandedBatch>,
 }
 
 #[derive(Default)]
-struct Handed {
+struct HandedBatch {
     number: u64,
     cursor: String,
     updates: Vec<HandedUpdate>,
@@ -44,7 +44,7 @@ struct Handed {
 /// An update, and the plugin's requests that delivered it.
 struct HandedUpdate {
     update: Update,
-    asked: Vec<(Arc<Connection>, Value)>,
+    requests: Vec<(Arc<Connection>, Value)>,
 }
 
 /// The parameters of `message.in`.
@@ -80,10 +80,10 @@ impl PluginConnector {
 
     /// Waits a while for messages. An invalid one is refused, so that the plugin does not send it
     /// again.
-    async fn take(&self, handed: &mut Handed) {
+    async fn take(&self, handed: &mut HandedBatch) {
         let Some(mailbox) = self.host.mailbox(&self.part.name) else { return };
         let arrived = self.clock.within(POLL, mailbox.take()).await.unwrap_or_default();
-        for (connection, Arrived { id, params }) in arrived {
+        for (connection, PluginRequest { id, params }) in arrived {
             match update(params) {
                 Ok(update) => handed.add(update, connection, id),
                 Err(why) => {
@@ -100,12 +100,12 @@ impl PluginConnector {
     }
 }
 
-impl Handed {
+impl HandedBatch {
     /// Adds an update. An update that is sent twice is added only once.
     fn add(&mut self, update: Update, connection: Arc<Connection>, id: Value) {
         match self.updates.iter_mut().find(|known| known.update.id == update.id) {
-            Some(known) => known.asked.push((connection, id)),
-            None => self.updates.push(HandedUpdate { update, asked: vec![(connection, id)] }),
+            Some(known) => known.requests.push((connection, id)),
+            None => self.updates.push(HandedUpdate { update, requests: vec![(connection, id)] }),
         }
     }
 
@@ -118,8 +118,8 @@ impl Handed {
     /// Acknowledges all updates that were passed on, because they are stored. The plugin need not
     /// send them again.
     async fn acknowledge(&mut self) {
-        for HandedUpdate { asked, .. } in std::mem::take(&mut self.updates) {
-            for (connection, id) in asked {
+        for HandedUpdate { requests, .. } in std::mem::take(&mut self.updates) {
+            for (connection, id) in requests {
                 // A program that has ended will send the update again, and its id is then
                 // recognised.
                 let _ = connection.answer(&id, &json!({"ok": true})).await;

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::PluginError;
 use crate::package::{HookEvent, Package, PackageFolders};
-use crate::process::{Arrived, Connection, INBOX, LaunchOrder, Launcher};
+use crate::process::{Connection, INBOX, LaunchOrder, Launcher, PluginRequest};
 
 /// The version of the protocol with plugins.
 const PROTOCOL: u64 = 1;
@@ -107,7 +107,7 @@ enum Phase {
 /// The messages of a plugin for one of its connectors that were not taken yet.
 #[derive(Default)]
 pub(crate) struct Mailbox {
-    waiting: Mutex<VecDeque<(Arc<Connection>, Arrived)>>,
+    waiting: Mutex<VecDeque<(Arc<Connection>, PluginRequest)>>,
     came: Notify,
 }
 
@@ -293,7 +293,7 @@ impl Host {
     }
 
     /// Starts the program and waits until it has identified itself.
-    async fn started(&self, inbox: mpsc::Sender<Arrived>) -> Result<Connection, PluginError> {
+    async fn started(&self, inbox: mpsc::Sender<PluginRequest>) -> Result<Connection, PluginError> {
         let HostSetup { package, folders, config, launcher, wait_times, log, .. } = &self.setup;
         let mut command = package.part.command.clone();
         if let Some(program) = command.first_mut() {
@@ -313,8 +313,8 @@ impl Host {
             "protocol": PROTOCOL, "onyx": env!("CARGO_PKG_VERSION"), "plugin": package.name,
             "config": config, "secrets": secrets,
         });
-        let told = connection.request("start", &params, wait_times.start).await?;
-        check_identity(package, &told)?;
+        let identity = connection.request("start", &params, wait_times.start).await?;
+        check_identity(package, &identity)?;
         if self.wants(HookEvent::OnStart) {
             connection.notify("hook.on_start", &json!({})).await?;
         }
@@ -341,7 +341,7 @@ impl Host {
         let _ = connection.request("stop", &json!({}), self.setup.wait_times.stop).await;
     }
 
-    async fn put_in_mailbox(&self, connection: &Arc<Connection>, arrived: Arrived) {
+    async fn put_in_mailbox(&self, connection: &Arc<Connection>, arrived: PluginRequest) {
         let name = arrived.params["connector"].as_str().unwrap_or_default();
         match self.mailboxes.get(name) {
             Some(mailbox) => mailbox.put(connection, arrived),
@@ -362,7 +362,7 @@ impl Host {
 impl Mailbox {
     /// Adds a message. If there is no room, the message is not answered, so that the plugin sends
     /// it again.
-    fn put(&self, connection: &Arc<Connection>, arrived: Arrived) {
+    fn put(&self, connection: &Arc<Connection>, arrived: PluginRequest) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() < INBOX {
             waiting.push_back((Arc::clone(connection), arrived));
@@ -372,7 +372,7 @@ impl Mailbox {
     }
 
     /// Waits for a message, then returns all that wait.
-    pub(crate) async fn take(&self) -> Vec<(Arc<Connection>, Arrived)> {
+    pub(crate) async fn take(&self) -> Vec<(Arc<Connection>, PluginRequest)> {
         loop {
             {
                 let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -425,19 +425,21 @@ async fn look_after(host: Arc<Host>) {
     }
 }
 
-fn check_identity(package: &Package, told: &Value) -> Result<(), PluginError> {
+fn check_identity(package: &Package, identity: &Value) -> Result<(), PluginError> {
     let lie = |what: &str, says: &Value, is: &str| {
         let says = onyx_types::visible_line(&says.to_string()).chars().take(80).collect::<String>();
         Err(PluginError::Lie(format!("it says that its {what} is {says}, and it is {is}")))
     };
-    if told["protocol"] != PROTOCOL {
-        return lie("protocol", &told["protocol"], &PROTOCOL.to_string());
+    if identity["protocol"] != PROTOCOL {
+        return lie("protocol", &identity["protocol"], &PROTOCOL.to_string());
     }
-    if told["name"] != package.name {
-        return lie("name", &told["name"], &package.name);
+    if identity["name"] != package.name {
+        return lie("name", &identity["name"], &package.name);
     }
     match &package.version {
-        Some(version) if told["version"] != *version => lie("version", &told["version"], version),
+        Some(version) if identity["version"] != *version => {
+            lie("version", &identity["version"], version)
+        }
         Some(_) | None => Ok(()),
     }
 }

@@ -22,7 +22,7 @@ pub mod wire;
 
 pub use aliases::ModelsSettings;
 pub use decorators::{
-    Booked, BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency,
+    BookedModel, BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency,
     ModelMetrics, Payer, RetryPolicy, SpendAccounts, SpendBook, SpendLimits, UsageBook,
     UsageEstimate,
 };
@@ -35,11 +35,11 @@ pub use oauth::{
     VendorDevice, VendorLogin, VendorRedirect,
 };
 pub use registry::{
-    AuthStyle, CompatSettings, Environment, Finding, Forwarding, KeyNeed, ListedModel, LocalServer,
-    Locality, MachineIdentity, MediaRequest, ModelSettings, ModelSource, ModelStatus, ModelWeights,
-    NamedSource, NoSecrets, ProviderHealth, ProviderKind, ProviderSettings, ProviderState,
-    ProviderStatus, ProviderTest, Registry, RegistryError, SecretSource, Setup, TimeoutSettings,
-    Trouble, VENDORS, Vendor, Way, WeightsFile, secret_of,
+    AuthStyle, CompatSettings, Environment, Finding, ForwardRoute, Forwarding, KeyNeed,
+    ListedModel, LocalServer, Locality, MachineIdentity, MediaRequest, ModelSettings, ModelSource,
+    ModelStatus, ModelWeights, NamedSource, NoSecrets, ProviderHealth, ProviderKind,
+    ProviderProblem, ProviderSettings, ProviderState, ProviderStatus, ProviderTest, Registry,
+    RegistryError, SecretSource, Setup, TimeoutSettings, VENDORS, Vendor, WeightsFile, secret_of,
 };
 pub use routing::{
     Candidate, Choice, Need, NoModelFits, RoutingRule, RoutingSettings, Task, TaskClass, route,

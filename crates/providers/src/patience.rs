@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::failure::failure;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Waits {
+pub struct AnswerTimeouts {
     pub first_byte: Duration,
     /// The longest time between two pieces of an answer.
     pub idle: Duration,
@@ -19,7 +19,7 @@ pub struct Waits {
 /// The reasons to end a call from this side: its caller cancels it, or it is silent for too long.
 pub struct Patience {
     cancel: Cancel,
-    waits: Waits,
+    waits: AnswerTimeouts,
     total: Instant,
     /// The time by which the next piece must have come.
     next: Instant,
@@ -28,7 +28,7 @@ pub struct Patience {
 
 impl Patience {
     /// Starts the limits now. `silence` is the message that people see when nothing comes.
-    pub fn new(cancel: Cancel, waits: Waits, silence: &'static str) -> Self {
+    pub fn new(cancel: Cancel, waits: AnswerTimeouts, silence: &'static str) -> Self {
         let start = Instant::now();
         let (total, next) = (start + waits.total, start + waits.first_byte);
         Self { cancel, waits, total, next, silence }

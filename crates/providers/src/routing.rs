@@ -72,8 +72,22 @@ impl TaskClass {
         }
     }
 
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.as_str() == name)
+    /// The class of this name. The error lists the names of all classes.
+    pub fn named(name: &str) -> Result<Self, Fault> {
+        Self::ALL.into_iter().find(|class| class.as_str() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            Fault::new(ErrorCode::ModelNotFound, format!("`{name}` is not a class of tasks."))
+                .with_hint(format!("There are: {known}."))
+        })
+    }
+
+    /// The class of the model `auto`, or of `auto/<class>` for an agent whose work is of one class.
+    /// `None` for every other model.
+    pub fn of_auto(model: &str) -> Option<Result<Self, Fault>> {
+        match model.split_once('/') {
+            None => (model == "auto").then(|| Ok(Self::default())),
+            Some((name, class)) => (name == "auto").then(|| Self::named(class)),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub enum NewCapture {
 
 /// The text of a document, and its origin. All of the text comes from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedText {
     pub title: String,
     /// The document's address or name; pasted text has none.
     pub from: Option<String>,
@@ -36,7 +36,7 @@ impl NewCapture {
 
 impl Sources {
     /// Reads one document now and stores nothing. `Invalid` says why it cannot be read.
-    pub async fn capture(&self, document: NewCapture) -> Result<Captured, SourceError> {
+    pub async fn capture(&self, document: NewCapture) -> Result<CapturedText, SourceError> {
         let field = document.field();
         let unreadable = |why: String| SourceError::invalid(field, why);
         let (raw, is_named) = match document {
@@ -56,7 +56,7 @@ impl Sources {
         let extracted = self.reader().extract(name.clone(), media_type, bytes).await;
         let extracted = extracted.map_err(|error| unreadable(error.to_string()))?;
         let (_, markdown) = FrontMatter::split(&extracted.markdown);
-        Ok(Captured {
+        Ok(CapturedText {
             title: document::title(&extracted, &name),
             from: is_named.then_some(name),
             markdown: markdown.trim().to_owned(),

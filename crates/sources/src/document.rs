@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use onyx_extract::Extracted;
+use onyx_extract::ExtractedText;
 use onyx_storage::FrontMatter;
 
 const LONGEST_NAME: usize = 60;
 
 /// The document's own title, else the last part of its origin.
-pub(crate) fn title(extracted: &Extracted, from: &str) -> String {
+pub(crate) fn title(extracted: &ExtractedText, from: &str) -> String {
     let named =
         extracted.title.as_deref().map(|title| title.split_whitespace().collect::<Vec<_>>());
     match named {
@@ -23,7 +23,7 @@ pub(crate) fn last_part(from: &str) -> &str {
 }
 
 /// Adds a heading to the text, so that the file describes itself.
-pub(crate) fn text(extracted: &Extracted, title: &str, from: &str) -> String {
+pub(crate) fn text(extracted: &ExtractedText, title: &str, from: &str) -> String {
     let mut matter = FrontMatter::default();
     matter.set_text("title", title);
     matter.set_text("source", from);

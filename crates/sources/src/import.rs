@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onyx_extract::{Extracted, Reader};
+use onyx_extract::{ExtractedText, Reader};
 use onyx_storage::{Change, Expect, History, ObjectKey, Objects, StoreError};
 use onyx_types::{Author, Cancel, Hash, Origin, Timestamp};
 use tokio::sync::watch;
@@ -130,7 +130,7 @@ impl Import<'_> {
         }
     }
 
-    fn read(&self, item: &Item, extracted: &Extracted, checksum: Hash, bytes: u64) -> Outcome {
+    fn read(&self, item: &Item, extracted: &ExtractedText, checksum: Hash, bytes: u64) -> Outcome {
         let from = item.from();
         let title = document::title(extracted, &from);
         let text = document::text(extracted, &title, &from);

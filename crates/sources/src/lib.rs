@@ -21,7 +21,7 @@ mod register;
 mod service;
 mod work;
 
-pub use capture::{Captured, NewCapture};
+pub use capture::{CapturedText, NewCapture};
 pub use error::SourceError;
 pub use onyx_extract::LARGEST_DOCUMENT;
 pub use record::{DocumentRecord, SourceRecord, SourceState, Supply};

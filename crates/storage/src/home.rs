@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::blocking::{Blocking, lock};
 use crate::local::{Dir, FileOps, KnownFiles, LocalObjects, PathLocks, SystemFiles};
-use crate::objects::{Area, Files, FoundObject, Wanted};
+use crate::objects::{Area, FileLookup, Files, FoundObject};
 use crate::{MemoryOrigins, Objects, Origins, StoreError};
 
 /// The paths in a home. Knowing them does not require owning the home, so commands that go through
@@ -226,7 +226,7 @@ impl Files for Home {
 
     async fn find(
         &self,
-        wanted: Vec<(Area, Wanted)>,
+        wanted: Vec<(Area, FileLookup)>,
     ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         if let Some(found) = self.known.all(&self.root, &wanted) {
             return Ok(found.into_iter().map(Ok).collect());

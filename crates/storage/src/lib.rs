@@ -41,28 +41,29 @@ pub use home::{Home, HomeError, HomePaths};
 pub use leases::{Duties, Lease, Leases, LocalDuties, OwnedDuty, WorkLife};
 pub use ledger::{
     Acceptance, AcceptanceKind, Acceptances, AccountKey, Accounts, AuditEntry, AuditRow, BeginIn,
-    BeginRun, ChainState, Claimed, ConnectorLedger, ConversationRow, CredentialKind, CredentialRow,
-    DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftCondition, DraftDecision,
-    DraftFilter, DraftMove, Drafts, InboxRow, InboxState, InboxUpdate, JobChange, JobLedger,
-    JobRow, JobSlot, Ledger, LeftMessage, LetterKind, Mail, ModelUse, NewPart, NewUpdate,
-    OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow, PeerState,
-    PersonRow, QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret, SealedSecrets,
-    SecretId, SendEnd, SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove,
-    SessionSequence, SessionStatus, Settling, ShortLived, ShortLivedClaim, ShortLivedEntry,
-    ShortLivedKind, ShortLivedRoom, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState,
-    SlotTrigger, Spent, TagCount, TitleSource, UpdateFailure, UsageRow,
+    BeginRun, ChainState, ClaimOutcome, ConnectorLedger, ConversationRow, CredentialKind,
+    CredentialRow, DaySpending, DeadLetter, Delivery, Draft, DraftChange, DraftCondition,
+    DraftDecision, DraftFilter, DraftMove, Drafts, InboxRow, InboxState, InboxUpdate, JobChange,
+    JobLedger, JobRow, JobSlot, Ledger, LeftMessage, LetterKind, Mail, ModelUse, NewPart,
+    NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind, PeerRow,
+    PeerState, PersonRow, QueueFigures, Repeat, Role, RunOutcome, RunRow, SealedSecret,
+    SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter, SessionMarks, SessionMeta,
+    SessionMove, SessionSequence, SessionStatus, Settling, ShortLived, ShortLivedClaim,
+    ShortLivedEntry, ShortLivedKind, ShortLivedRoom, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
+    SlotState, SlotTrigger, SpentAmount, TagCount, TitleSource, UpdateFailure, UsageRow,
 };
 pub use local::{FileOps, LocalObjects, LocalShortLived, SystemFiles};
 pub use objects::{
-    Area, Expect, FileEnd, Files, FoundObject, Object, ObjectKey, ObjectKeyError, ObjectMeta,
-    Objects, TreeEntry, Wanted,
+    Area, Expect, FileEnd, FileLookup, Files, FoundObject, Object, ObjectKey, ObjectKeyError,
+    ObjectMeta, Objects, TreeEntry,
 };
 pub use postgres::{
     Admission, BootClock, ClusterChanges, CopiedContent, CopiedFile, CopiedLog, DatabaseReport,
     DatabaseUrl, FailureBucket, GatewayOverview, GatewayRow, GatewaySettings, GatewayState,
-    MoveError, MoveExtras, Moved, MovingServer, OpenRuns, Overflow, PollPosition, SCHEMA_VERSION,
-    Sealing, ServerAdditions, ServerCopy, ServerError, SharedConfig, SharedFailures,
-    inspect_database, list_gateways, migrate_database, read_shared_config, server_secrets,
+    MoveCounts, MoveError, MoveExtras, MovingServer, OpenRuns, Overflow, PollPosition,
+    SCHEMA_VERSION, Sealing, ServerAdditions, ServerCopy, ServerError, SharedConfig,
+    SharedFailures, inspect_database, list_gateways, migrate_database, read_shared_config,
+    server_secrets,
 };
 pub use provenance::{
     Change, ContentRecord, FileStep, History, MemoryOrigins, OpenCommand, OriginNote, Origins,
@@ -72,8 +73,8 @@ pub use s3::{BlockingBucket, ListedObject, ObjectsRight, ObjectsUrl, S3Settings}
 pub use server::{Membership, ServerClocks, ServerSettings, StorageSettings};
 pub use sessions::{
     Attempt, BeginError, Damage, DamageKind, FinalWrite, LiveText, LogState, LogTail, Messages,
-    OneAppend, Page, Pos, Rebuilt, RunLog, StepwiseRunLog, TurnLog, append_once, find_session,
-    forget_details, keep_details, preview_of, rebuild_person, title_of,
+    OneAppend, Page, Pos, RebuildCounts, RunLog, StepwiseRunLog, TurnLog, append_once,
+    find_session, forget_details, keep_details, preview_of, rebuild_person, title_of,
 };
 pub use sqlite::{ReadOnlySecrets, copy_database, open_chunks};
 pub use store::Store;

@@ -337,7 +337,7 @@ impl Store {
             files: Arc::new(files.of_gateway(Arc::clone(&gateway))),
             steps: Steps::as_they_come(),
         };
-        let heartbeat = gateway.keep_alive();
+        let heartbeat = HeartbeatTask::start(&gateway);
         let files =
             PostgresFiles::new(database.clone(), blobs.clone()).of_gateway(Arc::clone(&gateway));
         let membership = Membership {

@@ -10,7 +10,7 @@ use crate::local::{LocalLeases, LocalTurnLog};
 use crate::objects::Files;
 use crate::provenance::{import_histories, settle_commands_cut_off};
 use crate::sessions::rebuild_person;
-use crate::sqlite::{Opened, SqliteChunks, SqliteLedger};
+use crate::sqlite::{LedgerOrigin, SqliteChunks, SqliteLedger};
 use crate::{
     Acceptances, Accounts, AuditWitnesses, ChunkStore, ConnectorLedger, Drafts, Duties, JobLedger,
     Leases, Ledger, LocalDuties, LocalShortLived, Origins, RunLog, SealedSecrets, ShortLived,
@@ -98,12 +98,12 @@ impl Store {
             steps: Steps::on_one_thread(blocking),
         };
         match opened {
-            Opened::New => {
+            LedgerOrigin::New => {
                 store.rebuild_sessions().await?;
                 import_histories(&*store.files).await?;
             }
-            Opened::BeforeOrigins => import_histories(&*store.files).await?,
-            Opened::Existing => {}
+            LedgerOrigin::BeforeOrigins => import_histories(&*store.files).await?,
+            LedgerOrigin::Existing => {}
         }
         settle_commands_cut_off(&*store.files).await?;
         Ok(store)
@@ -129,7 +129,7 @@ fn open_ledger(
     clock: Arc<dyn Clock>,
     blocking: Blocking,
     witnesses: AuditWitnesses,
-) -> Result<(SqliteLedger, Opened), StoreError> {
+) -> Result<(SqliteLedger, LedgerOrigin), StoreError> {
     let name = path.display();
     SqliteLedger::open(path, clock, blocking, witnesses).map_err(|error| match error {
         StoreError::Damaged(why) => StoreError::Damaged(format!("{name}: {why}")),

@@ -36,12 +36,12 @@ pub use builtin::{
 };
 pub use error::ToolError;
 pub use files::{LARGEST_PERSON_FILE, NumberedVersion, PersonFiles};
-pub use gate::{Authorised, Granted, KnownTools, Policy, ToolSettings, Warning, decide};
+pub use gate::{Authorised, GrantedSites, KnownTools, Policy, ToolSettings, Warning, decide};
 pub use mask::Masker;
 pub use paths::{HiddenPaths, PathRules};
 pub use ports::{
-    Accounts, Answered, Audience, Delegates, HookAnswer, HookNote, HookedCall, HookedRun, Hooks,
-    JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish, NoToken, PERSONA_EDITOR,
+    Accounts, Audience, DelegatedAnswer, Delegates, HookAnswer, HookNote, HookedCall, HookedRun,
+    Hooks, JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish, NoToken, PERSONA_EDITOR,
     PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, Veto, job_path,
 };
 pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
@@ -54,7 +54,7 @@ pub use text::daily::DailyLog;
 pub use text::diff::unified_diff;
 pub use text::front_matter::front_matter;
 pub use tool::{
-    DEEPEST, Decisions, LiveOutput, Offered, Pending, ReadCall, Registration, Standing, Tool,
+    DEEPEST, Decisions, LiveOutput, OfferState, Pending, ReadCall, Registration, RunPosition, Tool,
     ToolCx, TypedTool,
 };
 pub use toolbox::{

@@ -22,8 +22,8 @@ pub use authority::{
 pub use error::{ErrorClass, ErrorCode, Fault};
 pub use event::{ActionRun, ContextPiece, Envelope, Event, StatusCode};
 pub use models::{
-    CallsAtOnce, Effort, Embedded, Embedder, EmbedderIdentity, FinishReason, Knob, Model,
-    ModelEvent, ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Sampling,
+    CallsAtOnce, Effort, Embedded, Embedder, EmbedderIdentity, FinishReason, Model, ModelEvent,
+    ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, Sampling, SamplingSetting,
     SystemBlock, TokenCounter, TokenVectors, ToolChoice, ToolUse, UpstreamError, Usage, Verbosity,
     estimate_tokens,
 };

@@ -41,7 +41,7 @@ pub fn serialize_visible<S: Serializer>(text: &str, serializer: S) -> Result<S::
 
 /// Text of several lines that comes in pieces.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct VisiblePieces(Before);
+pub struct VisiblePieces(PrecedingKind);
 
 impl VisiblePieces {
     pub fn add<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
@@ -57,7 +57,7 @@ enum Lines {
 
 /// The kind of the preceding character, which decides whether an invisible one may follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Before {
+enum PrecedingKind {
     #[default]
     Plain,
     /// A visible character outside ASCII.
@@ -67,20 +67,20 @@ enum Before {
 }
 
 fn shown(text: &str, lines: Lines, write_out: impl Fn(&mut String, char)) -> Cow<'_, str> {
-    rest_shown(text, lines, &mut Before::default(), write_out)
+    rest_shown(text, lines, &mut PrecedingKind::default(), write_out)
 }
 
 fn rest_shown<'a>(
     text: &'a str,
     lines: Lines,
-    before: &mut Before,
+    before: &mut PrecedingKind,
     write_out: impl Fn(&mut String, char),
 ) -> Cow<'a, str> {
     // Nearly all text is plain, and every line of the log passes through here, so this check comes
     // first.
     if text.bytes().all(|byte| is_plain(byte, lines)) {
         if !text.is_empty() {
-            *before = Before::Plain;
+            *before = PrecedingKind::Plain;
         }
         return Cow::Borrowed(text);
     }
@@ -108,14 +108,16 @@ const fn is_plain(byte: u8, lines: Lines) -> bool {
 }
 
 /// Whether a character may be shown as it is; `before` is then updated for the next one.
-fn stays(character: char, lines: Lines, before: &mut Before) -> bool {
+fn stays(character: char, lines: Lines, before: &mut PrecedingKind) -> bool {
     let (stays, after) = match (character, *before) {
-        ('\n' | '\t', _) => (lines == Lines::Many, Before::Plain),
-        ('\u{200c}' | '\u{200d}', Before::Foreign | Before::Selector) => (true, Before::Plain),
-        ('\u{fe0e}' | '\u{fe0f}', Before::Foreign) => (true, Before::Selector),
-        (character, _) if deceives(character) => (false, Before::Plain),
-        (character, _) if character.is_ascii() => (true, Before::Plain),
-        _ => (true, Before::Foreign),
+        ('\n' | '\t', _) => (lines == Lines::Many, PrecedingKind::Plain),
+        ('\u{200c}' | '\u{200d}', PrecedingKind::Foreign | PrecedingKind::Selector) => {
+            (true, PrecedingKind::Plain)
+        }
+        ('\u{fe0e}' | '\u{fe0f}', PrecedingKind::Foreign) => (true, PrecedingKind::Selector),
+        (character, _) if deceives(character) => (false, PrecedingKind::Plain),
+        (character, _) if character.is_ascii() => (true, PrecedingKind::Plain),
+        _ => (true, PrecedingKind::Foreign),
     };
     *before = after;
     stays

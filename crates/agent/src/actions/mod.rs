@@ -88,7 +88,7 @@ pub enum Confirmation {
     NotYet,
 }
 
-struct Named {
+struct NamedAction {
     id: String,
     label: String,
     key: ObjectKey,
@@ -195,9 +195,9 @@ impl Actions {
         &self,
         vault: &dyn Objects,
         person: &PersonId,
-        named: Named,
+        named: NamedAction,
     ) -> Result<Action, Fault> {
-        let Named { id, label, key, warning } = named;
+        let NamedAction { id, label, key, warning } = named;
         let mut warnings: Vec<String> = warning.into_iter().collect();
         let mut text = String::new();
         let recipe = match self.recipe(vault, person, &key, &mut text).await? {
@@ -265,7 +265,7 @@ pub(crate) fn fill_in(
 }
 
 /// The files of the folder with their ids, by name.
-async fn names(vault: &dyn Objects) -> Result<Vec<Named>, Fault> {
+async fn names(vault: &dyn Objects) -> Result<Vec<NamedAction>, Fault> {
     let folder = ACTIONS_FOLDER.parse().map_err(StoreError::from)?;
     let listed = match vault.list(Some(&folder), MOST_ACTIONS).await {
         Err(StoreError::NotFound) => return Ok(Vec::new()),
@@ -284,7 +284,7 @@ async fn names(vault: &dyn Objects) -> Result<Vec<Named>, Fault> {
         let warning = (id != wanted)
             .then(|| format!("another file has the id {wanted:?}, so this one is {id:?}"));
         taken.insert(id.clone());
-        names.push(Named { id, label, key, warning });
+        names.push(NamedAction { id, label, key, warning });
     }
     Ok(names)
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onyx_storage::{Area, Change, Expect, Files, FoundObject, ObjectKey, StoreError, Wanted};
+use onyx_storage::{Area, Change, Expect, FileLookup, Files, FoundObject, ObjectKey, StoreError};
 use onyx_types::{Author, Clock, ErrorCode, Fault, Origin, PersonId, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -200,8 +200,8 @@ impl PreferenceFiles {
 
     async fn read(&self, person: &PersonId) -> Result<(File, String), Fault> {
         let area = Area::Person(person.clone());
-        let file = Wanted::File { key: key(FILE)?, max_bytes: LONGEST_FILE };
-        let prompt = Wanted::File { key: key(INSTRUCTIONS)?, max_bytes: LONGEST_PROMPT as u64 };
+        let file = FileLookup::File { key: key(FILE)?, max_bytes: LONGEST_FILE };
+        let prompt = FileLookup::File { key: key(INSTRUCTIONS)?, max_bytes: LONGEST_PROMPT as u64 };
         let wanted = vec![(area.clone(), file), (area, prompt)];
         let mut found = self.files.find(wanted).await?.into_iter();
         let mut next = || match found.next() {

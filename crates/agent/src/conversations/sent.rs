@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    Claimed, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
+    ClaimOutcome, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
     StoreError,
 };
 use onyx_types::SessionKey;
@@ -32,8 +32,8 @@ impl SentMessages {
         let entry = ShortLivedEntry::of(&session.person, &name, String::new(), LASTS);
         let kind = ShortLivedKind::MessageClaim;
         Ok(match ShortLivedClaim::claim(&self.0, kind, entry, MOST).await? {
-            Claimed::Ours(claim) => Some(claim),
-            Claimed::Theirs(_) => None,
+            ClaimOutcome::Ours(claim) => Some(claim),
+            ClaimOutcome::Theirs(_) => None,
         })
     }
 }

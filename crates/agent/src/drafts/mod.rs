@@ -11,7 +11,7 @@ mod undo;
 use std::sync::Arc;
 
 use onyx_storage::{Draft, DraftFilter, Drafts, Files, StoreError};
-use onyx_tools::{Approval, Granted, NotApproved, ToolCx, Toolbox};
+use onyx_tools::{Approval, GrantedSites, NotApproved, ToolCx, Toolbox};
 use onyx_types::{
     Approver, ApproverKind, Clock, DraftId, DraftState, ErrorCode, Fault, Hash, PersonId,
 };
@@ -148,7 +148,7 @@ impl Approvals {
         person: &PersonId,
         options: ApprovalOptions,
     ) -> Result<Draft, NotApproved> {
-        if options.scope == ApprovalScope::Run && !Granted::default().allow(&draft.plan) {
+        if options.scope == ApprovalScope::Run && !GrantedSites::default().allow(&draft.plan) {
             let message = "scope: only a call that reaches a host can be allowed for the whole run";
             return Err(plain(Fault::new(ErrorCode::InvalidRequest, message)));
         }

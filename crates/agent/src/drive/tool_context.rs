@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onyx_storage::Files;
-use onyx_tools::{Audience, Decisions, LiveOutput, Offered, PathRules, ToolCx};
+use onyx_tools::{Audience, Decisions, LiveOutput, OfferState, PathRules, ToolCx};
 use onyx_types::{AgentId, Cancel, Clock, Limits, RunId, Scope, ScopeSet, SessionKey, Taint};
 
 /// Sets for whom and within which limits an agent's calls work.
@@ -35,7 +35,7 @@ pub(crate) fn tool_context(
         decisions: Decisions::none(limits.draft_time()),
         standing: None,
         audience: Audience::default(),
-        offered: Offered::Now,
+        offered: OfferState::Now,
     }
 }
 

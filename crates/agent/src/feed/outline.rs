@@ -62,7 +62,7 @@ impl Outline {
     pub(crate) fn filled(&self, run: RunId, logged: &[Envelope]) -> Option<Arc<Feed>> {
         let mut reader = Reader { bytes: &self.0, at: 0 };
         let mut log = Log::default();
-        fill(&mut log, &mut reader, &Logged(logged))?;
+        fill(&mut log, &mut reader, &LoggedEvents(logged))?;
         log.end();
         let heard_by = AtomicU32::new(0);
         Some(Arc::new(Feed { run, log: Mutex::new(log), heard_by }))
@@ -156,7 +156,7 @@ fn told_by_log(log: &Log) -> Option<Usage> {
     answers.eq(assistant_turn_ids.iter().copied()).then_some(*usage)
 }
 
-fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()> {
+fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &LoggedEvents<'_>) -> Option<()> {
     log.coalesced = from.number()? == 1;
     let mut texts = Vec::new();
     for _ in 0..from.number()? {
@@ -221,9 +221,9 @@ fn fill(log: &mut Log, from: &mut Reader<'_>, logged: &Logged<'_>) -> Option<()>
 }
 
 /// The events of the run as its log tells them.
-struct Logged<'a>(&'a [Envelope]);
+struct LoggedEvents<'a>(&'a [Envelope]);
 
-impl<'a> Logged<'a> {
+impl<'a> LoggedEvents<'a> {
     fn find(&self, is_it: impl Fn(&Event) -> bool) -> Option<&'a Event> {
         self.0.iter().map(|envelope| &envelope.event).find(|event| is_it(event))
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use onyx_storage::{
-    Area, FileEnd, Files, FoundObject, LocalObjects, Objects as _, StoreError, Wanted,
+    Area, FileEnd, FileLookup, Files, FoundObject, LocalObjects, Objects as _, StoreError,
 };
 use onyx_tools::DailyLog;
 use onyx_types::{PersonId, Timestamp, Zone};
@@ -161,9 +161,9 @@ impl PromptFiles<'_> {
 struct Lookup<'a>(&'a Area, &'a str);
 
 impl Lookup<'_> {
-    fn wanted(&self) -> Result<(Area, Wanted), StoreError> {
+    fn wanted(&self) -> Result<(Area, FileLookup), StoreError> {
         let Self(area, path) = self;
-        Ok(((*area).clone(), Wanted::End { key: path.parse()?, max_bytes: LONGEST_END }))
+        Ok(((*area).clone(), FileLookup::End { key: path.parse()?, max_bytes: LONGEST_END }))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
-use onyx_tools::{Addresses, Granted, ToolCx};
+use onyx_tools::{Addresses, GrantedSites, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
 
 use super::RunsCore;
@@ -141,7 +141,7 @@ fn assemble(
     mut context: LoadedContext,
     lease: &Lease,
 ) -> Run {
-    let granted = Granted::default();
+    let granted = GrantedSites::default();
     share_conditions(&plan, &opened, &mut context, &granted);
     let words = opened.message.words.as_ref();
     let text = words.map(|words| words.content.text()).unwrap_or_default();
@@ -200,7 +200,7 @@ fn share_conditions(
     plan: &RunPlan,
     opened: &OpenedSession,
     context: &mut LoadedContext,
-    granted: &Granted,
+    granted: &GrantedSites,
 ) {
     let delegated = plan.request.terms.delegated.as_ref();
     let budget = delegated.map(|parent| Arc::clone(&parent.fetches)).unwrap_or_default();

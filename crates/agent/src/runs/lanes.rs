@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onyx_tools::{Audience, Offering, Standing};
+use onyx_tools::{Audience, Offering, RunPosition};
 use onyx_types::{
     Fault, Model, ModelId, RunId, ScopeSet, SessionKey, Taint, ToolChoice, ToolOffer, ToolUse, View,
 };
@@ -236,7 +236,7 @@ impl LaneContext<'_> {
             tool_cx.scopes = ScopeSet::new(key.person.clone(), space.scopes(&agent.id));
         }
         let delegated = self.plan.request.terms.delegated.as_ref();
-        tool_cx.standing = Some(Standing {
+        tool_cx.standing = Some(RunPosition {
             root: delegated.map_or(self.run, |parent| parent.root),
             depth: delegated.map_or(0, |parent| parent.depth),
             tier: agent.policy.tier(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use onyx_tools::Granted;
+use onyx_tools::GrantedSites;
 use onyx_types::{Cancel, Model, PersonId, RunId, SessionId, SessionKey, TurnId};
 
 use super::request::RunRequest;
@@ -39,7 +39,7 @@ pub(crate) struct RunContact {
     pub(crate) stop: Cancel,
     pub(crate) messages: MessageSender,
     /// What the person has allowed the run.
-    pub(crate) granted: Granted,
+    pub(crate) granted: GrantedSites,
 }
 
 /// The runs at work in this process. `RunsElsewhere` finds those of other gateways.

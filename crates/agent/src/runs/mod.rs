@@ -22,6 +22,7 @@ mod repeated;
 mod request;
 mod retrieval;
 mod start;
+mod stopping;
 mod subscription;
 mod table;
 
@@ -33,12 +34,11 @@ use onyx_knowledge::Index;
 use onyx_storage::Draft;
 use onyx_tools::Skills;
 use onyx_types::{
-    AgentId, DraftId, DraftState, Event, Fault, PersonId, RunId, SessionId, SessionKey, TurnId,
+    AgentId, DraftId, DraftState, Fault, PersonId, RunId, SessionId, SessionKey, TurnId,
 };
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
 use crate::drive::DriveServices;
-use crate::feed::EventReader;
 use crate::notices::Notifier;
 use crate::sessions::{Ids, RunReplay, SessionNamer, SessionSpaces, Sessions};
 use context::ContextSources;
@@ -58,9 +58,6 @@ pub(crate) use recovery::Recovery;
 pub use request::{
     Delegated, DryRun, LightPrompt, Privacy, RunInput, RunRequest, RunTerms, SessionRef, StopTarget,
 };
-
-/// How long `stop` waits for a run to write its end.
-const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Starts, stops and finds runs. Cheap to clone.
 #[derive(Clone)]
@@ -173,10 +170,12 @@ impl Runs {
     pub async fn obey(&self, person: &PersonId, order: RunOrder) -> Result<bool, Fault> {
         match order {
             RunOrder::StopSession { session } => {
-                self.stop_here(person, &StopTarget::Session(session)).await
+                Ok(self.stop_here(person, &StopTarget::Session(session)).await)
             }
-            RunOrder::StopRun { run } => self.stop_here(person, &StopTarget::Run(run)).await,
-            RunOrder::StopAgent { run, agent } => self.stop_agent_here(person, run, &agent).await,
+            RunOrder::StopRun { run } => Ok(self.stop_here(person, &StopTarget::Run(run)).await),
+            RunOrder::StopAgent { run, agent } => {
+                Ok(self.stop_agent_here(person, run, &agent).await)
+            }
             RunOrder::Allow { run, draft } => self.allow_as_asked(person, run, draft).await,
             RunOrder::Words { session, turn, delivery, words } => {
                 Ok(self.take_words(person, session, turn, delivery, *words))
@@ -262,7 +261,7 @@ impl Runs {
 
     /// Stops a run and waits until its end is written. `false` if no run was at work.
     pub async fn stop(&self, person: &PersonId, target: StopTarget) -> Result<bool, Fault> {
-        if self.stop_here(person, &target).await? {
+        if self.stop_here(person, &target).await {
             return Ok(true);
         }
         match target {
@@ -276,20 +275,8 @@ impl Runs {
         }
     }
 
-    async fn stop_here(&self, person: &PersonId, target: &StopTarget) -> Result<bool, Fault> {
-        let found = match target {
-            StopTarget::Session(session) => self.shared.table.live.on_session(person, *session),
-            StopTarget::Run(run) => {
-                let contact = self.shared.table.live.get(*run);
-                contact.filter(|run| run.key.person == *person && !run.feed.is_done())
-            }
-        };
-        let Some(contact) = found else { return Ok(false) };
-        contact.stop.cancel();
-        // The run certainly ends, so the caller does not wait longer for a slow disk.
-        let ended = drained(contact.feed.read_after(0));
-        let _ = self.shared.drive.clock.within(STOP_PATIENCE, ended).await;
-        Ok(true)
+    async fn stop_here(&self, person: &PersonId, target: &StopTarget) -> bool {
+        stopping::stop(&self.shared.table, &self.shared.drive.clock, person, target).await
     }
 
     /// Stops one of the agents that answer in a run and waits for that event; the others continue.
@@ -300,74 +287,24 @@ impl Runs {
         run: RunId,
         agent: &AgentId,
     ) -> Result<bool, Fault> {
-        if self.stop_agent_here(person, run, agent).await? {
+        if self.stop_agent_here(person, run, agent).await {
             return Ok(true);
         }
         let order = RunOrder::StopAgent { run, agent: agent.clone() };
         self.shared.elsewhere.ask_runner(person, run, order).await
     }
 
-    async fn stop_agent_here(
-        &self,
-        person: &PersonId,
-        run: RunId,
-        agent: &AgentId,
-    ) -> Result<bool, Fault> {
-        let contact = self.shared.table.live.get(run);
-        let contact = contact.filter(|run| run.key.person == *person && !run.feed.is_done());
-        let Some(contact) = contact else { return Ok(false) };
-        // The reader must exist before the order is sent, so that the end of the lane is not
-        // missed.
-        let mut events = contact.feed.read_after(0);
-        contact.messages.cancel_agent(agent.clone()).await;
-        let mut lane = None;
-        let ended = async {
-            while let Some(envelope) = events.next().await {
-                match &envelope.event {
-                    Event::Start { agents, .. } => {
-                        lane = agents.iter().position(|one| one == agent);
-                    }
-                    Event::Error { .. } if lane == Some(usize::from(envelope.lane.0)) => return,
-                    Event::Done { .. } => return,
-                    _ => {}
-                }
-            }
-        };
-        let _ = self.shared.drive.clock.within(STOP_PATIENCE, ended).await;
-        Ok(true)
+    async fn stop_agent_here(&self, person: &PersonId, run: RunId, agent: &AgentId) -> bool {
+        stopping::stop_agent(&self.shared.table, &self.shared.drive.clock, person, run, agent).await
     }
 
     /// Gives runs time to finish, then stops them. Returns when none is left or the time is over.
     pub async fn drain(&self, patience: Duration) {
-        let clock = &self.shared.drive.clock;
-        let live = self.shared.table.live.all();
-        let all_ended = || {
-            let ended = live.iter().map(|contact| drained(contact.feed.read_after(0)));
-            futures::future::join_all(ended)
-        };
-        let all_put_away = async {
-            all_ended().await;
-            self.shared.table.wait_until_left(&live).await;
-        };
-        if clock.within(patience, all_put_away).await.is_some() {
-            return;
-        }
-        for contact in self.shared.table.live.all() {
-            contact.stop.cancel();
-        }
-        if clock.within(STOP_PATIENCE, all_ended()).await.is_none() {
-            tracing::warn!("some runs did not end in time; they are closed at the next start");
-        }
+        stopping::drain(&self.shared.table, &self.shared.drive.clock, patience).await;
     }
-}
 
-impl Runs {
     /// Waits a moment for titles that are being made. This happens after the runs have ended.
     pub async fn settle(&self) {
         self.shared.namer.settle().await;
     }
-}
-
-async fn drained(mut events: EventReader) {
-    while events.next().await.is_some() {}
 }

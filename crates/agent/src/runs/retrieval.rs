@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use onyx_knowledge::{Hit, Index, Retrieval, Retrieved};
+use onyx_knowledge::{Hit, Index, Retrieval, RetrievedHits};
 use onyx_tools::Addresses;
 use onyx_types::{
     CitedSource, ContextPiece, Event, Origin, RunId, Scope, SessionKey, StatusCode, TurnBody,
@@ -57,8 +57,8 @@ pub(super) async fn retrieve(
     }
 }
 
-impl From<Retrieved> for RetrievedContext {
-    fn from(Retrieved { hits, degraded: why, partial }: Retrieved) -> Self {
+impl From<RetrievedHits> for RetrievedContext {
+    fn from(RetrievedHits { hits, degraded: why, partial }: RetrievedHits) -> Self {
         let why = why.map(|why| degraded(format!("Context was searched by words only: {why}")));
         let partial = partial.then(|| degraded(PARTIAL.to_owned()));
         let context = Event::Context { pieces: hits.iter().map(context_piece).collect() };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{Delivery, Draft, Messages, ModelUse};
-use onyx_tools::{Offered, Offering};
+use onyx_tools::{OfferState, Offering};
 use onyx_types::{
     AgentId, Attendance, Author, BatchId, ContextMark, Decision, DraftId, DraftState, Event, Fault,
     LaneId, ModelEvent, ModelId, ModelRequest, Origin, PersonId, RunStatus, Taint, TokenCounter,
@@ -90,7 +90,7 @@ pub struct Invocation {
     pub attendance: Attendance,
     pub taint: Taint,
     /// Whether the lane's last request offered the tool.
-    pub offered: Offered,
+    pub offered: OfferState,
     /// What is left of the run's money; `None` if there is no limit.
     pub cost_left: Option<f64>,
 }

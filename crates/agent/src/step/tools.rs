@@ -2,7 +2,7 @@
 //! after.
 
 use onyx_storage::Draft;
-use onyx_tools::Offered;
+use onyx_tools::OfferState;
 use onyx_types::{
     Attendance, ErrorCode, Event, Fault, LaneId, TextStatus, ToolCall, ToolOutcome, ToolUseId,
     Turn, TurnId,
@@ -123,7 +123,7 @@ pub(super) fn start(state: &mut RunState, lane: LaneId, effects: &mut Vec<Effect
         round.running.push(call.id.clone());
         // The silent turn before compaction offers one tool; every other request offers all.
         let shown = tools.get(&call.name).filter(|_| !silent || call.name == FLUSH_TOOL);
-        let offered = shown.map_or(Offered::No, |tool| Offered::As(tool.registration));
+        let offered = shown.map_or(OfferState::No, |tool| OfferState::As(tool.registration));
         let invocation = Invocation { call, attendance, taint, offered, cost_left };
         effects.push(Effect::Invoke(lane, Box::new(invocation)));
         if alone {

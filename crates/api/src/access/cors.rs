@@ -26,12 +26,12 @@ pub(super) fn is_preflight(request: &Request) -> bool {
 pub(super) fn preflight(request: &Request) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
-    let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let requested = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(REMEMBERED));
-    if let Some(asked) = asked {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked);
+    if let Some(requested) = requested {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested);
     }
     response
 }

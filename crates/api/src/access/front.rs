@@ -156,17 +156,17 @@ mod tests {
     #[test]
     fn only_a_trusted_proxy_says_whom_it_speaks_for_and_how_it_was_asked() {
         let front = Front::new(&[], None, &["127.0.0.1".parse().unwrap()]).unwrap();
-        let told = headers(&[
+        let forwarded = headers(&[
             ("x-forwarded-for", "203.0.113.9, 198.51.100.4, 127.0.0.1"),
             ("x-forwarded-proto", "https"),
         ]);
-        let client = |from: &str| match front.client(&network(from), &told) {
+        let client = |from: &str| match front.client(&network(from), &forwarded) {
             Some(Peer::Network { from, .. }) => Some(from.ip().to_string()),
             Some(Peer::LocalUser) | None => None,
         };
         assert_eq!(client("127.0.0.1").as_deref(), Some("198.51.100.4"));
         assert_eq!(client("127.0.0.2"), None);
-        let scheme = |from: &str| front.scheme(Some(&network(from)), Some("localhost"), &told);
+        let scheme = |from: &str| front.scheme(Some(&network(from)), Some("localhost"), &forwarded);
         assert_eq!((scheme("127.0.0.1"), scheme("127.0.0.2")), (Scheme::Https, Scheme::Http));
     }
 

@@ -77,7 +77,7 @@ pub(crate) struct Fold {
     /// Answers that may still get more turns: run, lane and index in `messages`.
     open: Vec<(Option<RunId>, LaneId, usize)>,
     /// The agents of the newest run, in the order of their lanes.
-    asked: Option<(Option<RunId>, Vec<AgentId>)>,
+    newest_run: Option<(Option<RunId>, Vec<AgentId>)>,
 }
 
 impl Fold {
@@ -138,7 +138,7 @@ impl Fold {
                 }
             }
             TurnBody::RunStart(start) => {
-                self.asked = Some((turn.run, start.agents.clone()));
+                self.newest_run = Some((turn.run, start.agents.clone()));
             }
             TurnBody::RunEnd(end) => self.end(turn, end),
             TurnBody::Reasoning(_)
@@ -177,8 +177,8 @@ impl Fold {
         if !answered && status != MessageStatus::Complete {
             // An agent that did not answer still gets a message, so that people see which one
             // failed.
-            let asked = self.asked.take().filter(|(run, _)| *run == turn.run);
-            self.answer(turn).agent = asked.and_then(|(_, agents)| agents.into_iter().next());
+            let newest_run = self.newest_run.take().filter(|(run, _)| *run == turn.run);
+            self.answer(turn).agent = newest_run.and_then(|(_, agents)| agents.into_iter().next());
         }
         for (run, _, index) in &self.open {
             if *run == turn.run {
@@ -198,8 +198,8 @@ impl Fold {
     fn name_unheard(&mut self, turn: &Turn, cancelled: &[LaneId]) {
         for lane in cancelled {
             let is_heard = self.open.iter().any(|(run, open, _)| *run == turn.run && open == lane);
-            let asked = self.asked.as_ref().filter(|(run, _)| *run == turn.run);
-            let agent = asked.and_then(|(_, agents)| agents.get(usize::from(lane.0))).cloned();
+            let newest_run = self.newest_run.as_ref().filter(|(run, _)| *run == turn.run);
+            let agent = newest_run.and_then(|(_, agents)| agents.get(usize::from(lane.0))).cloned();
             if !is_heard && agent.is_some() {
                 let of_lane = Turn { lane: *lane, ..turn.clone() };
                 self.answer(&of_lane).agent = agent;

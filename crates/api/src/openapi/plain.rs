@@ -61,9 +61,9 @@ pub(super) fn plain_choices(value: &mut Value) {
             let meaning = |form: &Value| {
                 Some(format!("`{}`: {}", form["const"].as_str()?, form["description"].as_str()?))
             };
-            let said = fields.get("description").and_then(Value::as_str).map(str::to_owned);
+            let description = fields.get("description").and_then(Value::as_str).map(str::to_owned);
             let lines: Vec<String> =
-                said.into_iter().chain(forms.iter().filter_map(meaning)).collect();
+                description.into_iter().chain(forms.iter().filter_map(meaning)).collect();
             if !lines.is_empty() {
                 fields.insert("description".into(), lines.join(" ").into());
             }

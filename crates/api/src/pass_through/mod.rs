@@ -10,6 +10,6 @@ mod stored;
 mod under_way;
 
 pub(crate) use model_answer::ModelAnswer;
-pub(crate) use stored::{Stored, StoredConversation, StoredResponse};
+pub(crate) use stored::{StoredConversation, StoredResponse, StoredResponses};
 pub use under_way::PassThrough;
 pub(crate) use under_way::UnderWay;

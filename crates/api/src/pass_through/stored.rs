@@ -16,8 +16,8 @@ const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 const ROOM: ShortLivedRoom = ShortLivedRoom { entries: 256, bytes: 64 * 1024 * 1024 };
 
 /// The stored responses and conversations of a person.
-pub(crate) struct Stored<'a> {
-    kept: &'a dyn ShortLived,
+pub(crate) struct StoredResponses<'a> {
+    store: &'a dyn ShortLived,
     person: &'a PersonId,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct StoredConversation {
     pub(crate) items: Vec<Value>,
 }
 
-impl<'a> Stored<'a> {
-    pub(crate) fn of(kept: &'a dyn ShortLived, person: &'a PersonId) -> Self {
-        Self { kept, person }
+impl<'a> StoredResponses<'a> {
+    pub(crate) fn of(store: &'a dyn ShortLived, person: &'a PersonId) -> Self {
+        Self { store, person }
     }
 
     pub(crate) async fn response(&self, id: &str) -> Result<Option<StoredResponse>, Fault> {
@@ -78,13 +78,13 @@ impl<'a> Stored<'a> {
         kind: ShortLivedKind,
         id: &str,
     ) -> Result<Option<T>, Fault> {
-        let found = self.kept.get(kind, ShortLivedEntry::key_of(self.person, id)).await?;
+        let found = self.store.get(kind, ShortLivedEntry::key_of(self.person, id)).await?;
         let Some(found) = found else { return Ok(None) };
         serde_json::from_str(&found.value).map(Some).map_err(|error| unreadable(&error))
     }
 
     async fn forget(&self, kind: ShortLivedKind, id: &str) -> Result<bool, Fault> {
-        let taken = self.kept.take(kind, ShortLivedEntry::key_of(self.person, id)).await?;
+        let taken = self.store.take(kind, ShortLivedEntry::key_of(self.person, id)).await?;
         Ok(taken.is_some())
     }
 
@@ -96,7 +96,7 @@ impl<'a> Stored<'a> {
     ) -> Result<(), Fault> {
         let value = serde_json::to_string(value).map_err(|error| unreadable(&error))?;
         let entry = ShortLivedEntry::of(self.person, id, value, LASTS);
-        Ok(self.kept.put(kind, entry, ROOM).await?)
+        Ok(self.store.put(kind, entry, ROOM).await?)
     }
 }
 

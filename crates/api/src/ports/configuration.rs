@@ -15,10 +15,10 @@ pub trait Configuration: Send + Sync {
     fn view(&self) -> Result<ConfigView, Problem>;
 
     /// An agent's settings in the file; none for a built-in agent that the file does not name.
-    fn agent(&self, id: &AgentId) -> Result<Option<Written<AgentSettings>>, Problem>;
+    fn agent(&self, id: &AgentId) -> Result<Option<ConfigPart<AgentSettings>>, Problem>;
 
     /// A provider as the file has it, keys shortened.
-    fn provider(&self, name: &str) -> Result<Option<Written<Map<String, Value>>>, Problem>;
+    fn provider(&self, name: &str) -> Result<Option<ConfigPart<Map<String, Value>>>, Problem>;
 
     /// An account of a connector as the file has it, secrets shortened.
     fn connector(
@@ -44,7 +44,7 @@ pub trait Configuration: Send + Sync {
 
 /// A part of the file, and its version.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written<T> {
+pub struct ConfigPart<T> {
     pub value: T,
     pub hash: Hash,
 }

@@ -6,6 +6,7 @@
 mod catalogue;
 mod configuration;
 mod gateways;
+mod health;
 mod linkedin;
 mod readiness;
 mod upstream;
@@ -15,12 +16,12 @@ pub use catalogue::{
     PriceView, ProviderView, QuotaView, TestView, WeightsFileView, WeightsView,
 };
 pub use configuration::{
-    ConfigChange, ConfigFlaw, ConfigView, Configuration, PluginSwitch, Written,
+    ConfigChange, ConfigFlaw, ConfigPart, ConfigView, Configuration, PluginSwitch,
 };
 pub use gateways::{GatewayDuty, GatewayView, GatewayViewState, Gateways};
 pub use linkedin::{LinkedInAccount, LinkedInAccounts};
 pub use readiness::{Dependency, DependencyKind, DependencyName, DependencyState, Readiness};
 pub use upstream::{
-    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, Media, MediaRoute, ModelFigures,
-    Piece, Upstream,
+    Dialect, Embedded, Forward, ForwardedAnswer, Histogram, Media, MediaRoute, ModelFigures,
+    OfferedModel, Piece, Upstream,
 };

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use onyx_types::{Fault, Knob, Limits, Model, PersonId, Usage};
+use onyx_types::{Fault, Limits, Model, PersonId, SamplingSetting, Usage};
 use serde_json::{Map, Value};
 
 /// The providers behind this server, as far as requests pass through to them. The binary implements
@@ -15,16 +15,16 @@ pub trait Upstream: Send + Sync {
     fn meant_by(&self, name: &str) -> Option<String>;
 
     /// Every model that can be named, `<provider>/<model>`.
-    fn models(&self) -> BoxFuture<'_, Vec<Listed>>;
+    fn models(&self) -> BoxFuture<'_, Vec<OfferedModel>>;
 
     /// Figures of the models that were called since the start.
     fn figures(&self) -> Vec<ModelFigures>;
 
     /// The settings of a request that reach this model, or the config's choice where none is named.
-    fn takes(&self, model: Option<&str>) -> Vec<Knob>;
+    fn takes(&self, model: Option<&str>) -> Vec<SamplingSetting>;
 
     /// Prepares one request to a provider, with budget, retry and breaker.
-    fn forward(&self, request: Forward) -> Result<Forwarded, Fault>;
+    fn forward(&self, request: Forward) -> Result<ForwardedAnswer, Fault>;
 
     /// Sends a request other than a conversation to a provider that has such a route.
     fn media(&self, request: Media) -> Result<BoxStream<'static, Piece>, Fault>;
@@ -109,7 +109,7 @@ pub enum Dialect {
     Messages,
 }
 
-pub enum Forwarded {
+pub enum ForwardedAnswer {
     /// The provider speaks the client's wire: its bytes, with failures as the last piece.
     SameWire(BoxStream<'static, Piece>),
     /// The model speaks another format: the request has to be decoded and the answer written in the
@@ -164,7 +164,7 @@ pub struct Histogram {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct OfferedModel {
     pub id: String,
     pub owner: String,
     pub context_window: Option<u32>,

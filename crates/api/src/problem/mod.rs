@@ -113,7 +113,7 @@ impl From<Fault> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let said = self.clone();
+        let original = self.clone();
         let Self(problem) = self;
         if problem.status.is_server_error() {
             tracing::warn!(code = %problem.fault.code, detail = %problem.fault.message, "request failed");
@@ -130,7 +130,7 @@ impl IntoResponse for Problem {
         let mut response = (problem.status, axum::Json(body)).into_response();
         // Surfaces that write problems in another form need the original, so it travels with the
         // response.
-        response.extensions_mut().insert(said);
+        response.extensions_mut().insert(original);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);
         if problem.status == StatusCode::UNAUTHORIZED {

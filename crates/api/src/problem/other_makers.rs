@@ -79,12 +79,12 @@ const ANTHROPIC_TYPES: [&str; 10] = [
 /// The message for a conversation that is too long. Anthropic has no code for it; its clients
 /// recognise this sentence.
 fn anthropic_sentence(fault: &Fault) -> String {
-    let said = format!("{} ({})", sentence(fault), fault.code);
+    let message = format!("{} ({})", sentence(fault), fault.code);
     match fault.code {
         ErrorCode::ProviderContextLength | ErrorCode::LimitPrompt => {
-            format!("prompt is too long: {said}")
+            format!("prompt is too long: {message}")
         }
-        _ => said,
+        _ => message,
     }
 }
 
@@ -200,20 +200,20 @@ fn said_as(mut response: Response, say: impl FnOnce(&Problem) -> Value) -> Respo
     let made = problem.status().as_u16() == fault.code.http_status();
     let status = StatusCode::from_u16(makers_status(fault)).ok().filter(|_| made);
     let status = status.unwrap_or_else(|| response.status());
-    let mut said = (status, axum::Json(say(&problem))).into_response();
+    let mut answer = (status, axum::Json(say(&problem))).into_response();
     for name in [header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
         if let Some(value) = response.headers().get(&name) {
-            said.headers_mut().insert(name, value.clone());
+            answer.headers_mut().insert(name, value.clone());
         }
     }
     for (name, value) in fault.upstream.iter().flat_map(|upstream| &upstream.headers) {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
-            said.headers_mut().insert(name, value);
+            answer.headers_mut().insert(name, value);
         }
     }
-    if said.status() == StatusCode::CONFLICT {
+    if answer.status() == StatusCode::CONFLICT {
         // The SDKs retry a 409 automatically, which does not help while a run is in progress.
-        said.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+        answer.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
     }
-    said
+    answer
 }

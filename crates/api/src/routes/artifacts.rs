@@ -22,11 +22,11 @@ async fn show(
     caller: AuthContext,
     Path(key): Path<String>,
 ) -> Result<Response, Problem> {
-    let kept = state.extensions.artifacts.read(&caller.person, &key).await?;
+    let artifact = state.extensions.artifacts.read(&caller.person, &key).await?;
     // A browser must show the content as text, even if it is HTML.
     let headers = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    Ok((headers, kept.text).into_response())
+    Ok((headers, artifact.text).into_response())
 }

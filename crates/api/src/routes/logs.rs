@@ -123,12 +123,12 @@ pub(super) async fn logs(
     headers: HeaderMap,
     QueryOf(query): QueryOf<LogsQuery>,
 ) -> Result<Response, Problem> {
-    let (kept, more) = tail(&state, query, "limit")?;
+    let (lines, more) = tail(&state, query, "limit")?;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !accepts.is_some_and(|kinds| kinds.contains("text/event-stream")) {
-        return Ok(Json(LogLines { lines: kept }).into_response());
+        return Ok(Json(LogLines { lines }).into_response());
     }
-    let feed = iter(kept).chain(more).map(move |line| Ok::<_, Infallible>(frame(&line, names)));
+    let feed = iter(lines).chain(more).map(move |line| Ok::<_, Infallible>(frame(&line, names)));
     Ok(Sse::new(feed).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }
 
@@ -146,10 +146,10 @@ pub(super) fn tail(
         level: query.level.unwrap_or(LogLevel::Info),
         text: query.q.map(|text| text.to_lowercase()),
     };
-    let (mut kept, more) = state.logs.follow(query.after.unwrap_or(0));
-    kept.retain(|line| filter.shows(line));
-    kept.drain(..kept.len().saturating_sub(limit));
-    Ok((kept, following(more, filter)))
+    let (mut lines, more) = state.logs.follow(query.after.unwrap_or(0));
+    lines.retain(|line| filter.shows(line));
+    lines.drain(..lines.len().saturating_sub(limit));
+    Ok((lines, following(more, filter)))
 }
 
 /// The lines that follow. A reader that fell behind continues with the lines that are still kept,

@@ -58,8 +58,8 @@ pub(super) fn routes() -> Routes {
 }
 
 async fn register(RawBody(body): RawBody) -> Response {
-    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
-    match registered(&asked) {
+    let registration: Value = serde_json::from_slice(&body).unwrap_or_default();
+    match registered(&registration) {
         Ok(client) => (StatusCode::CREATED, axum::Json(client)).into_response(),
         Err(refusal) => refused(&refusal),
     }
@@ -169,8 +169,8 @@ async fn checked(
     Ok(client)
 }
 
-fn scopes(asked: Option<&str>) -> Result<Grants, Problem> {
-    let asked = asked.filter(|scope| !scope.trim().is_empty()).unwrap_or(USUAL_SCOPE);
+fn scopes(requested: Option<&str>) -> Result<Grants, Problem> {
+    let requested = requested.filter(|scope| !scope.trim().is_empty()).unwrap_or(USUAL_SCOPE);
     let known = |word: &str| match word {
         "read" => Some(Grant::Read),
         "write" => Some(Grant::Write),
@@ -178,7 +178,7 @@ fn scopes(asked: Option<&str>) -> Result<Grants, Problem> {
         // Refresh tokens are always included; administration cannot be granted here.
         _ => None,
     };
-    let grants: Grants = asked.split(' ').filter_map(known).collect();
+    let grants: Grants = requested.split(' ').filter_map(known).collect();
     if grants.is_empty() {
         return Err(Fault::new(
             ErrorCode::InvalidRequest,

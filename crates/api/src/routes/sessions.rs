@@ -237,12 +237,12 @@ pub(super) async fn tags(
     Ok(Json(TagList { tags }))
 }
 
-pub(super) fn list_limit(name: &str, given: Option<u32>) -> Result<u32, Problem> {
-    bounded(name, given, LIST_DEFAULT, LIST_MAX)
+pub(super) fn list_limit(name: &str, value: Option<u32>) -> Result<u32, Problem> {
+    bounded(name, value, LIST_DEFAULT, LIST_MAX)
 }
 
-pub(super) fn turns_limit(name: &str, given: Option<usize>) -> Result<usize, Problem> {
-    bounded(name, given, TURNS_DEFAULT, TURNS_MAX)
+pub(super) fn turns_limit(name: &str, value: Option<usize>) -> Result<usize, Problem> {
+    bounded(name, value, TURNS_DEFAULT, TURNS_MAX)
 }
 
 pub(super) struct ListPage {
@@ -261,7 +261,7 @@ pub(super) async fn list_page(
     let wanted = usize::try_from(filter.limit).unwrap_or(usize::MAX);
     // One entry more than asked for is read, to know whether there are older ones.
     filter.limit += 1;
-    let (said, degraded) = match filter.text.as_deref().filter(|text| !text.trim().is_empty()) {
+    let (turns, degraded) = match filter.text.as_deref().filter(|text| !text.trim().is_empty()) {
         Some(text) => match state.index.search_sessions(&caller.person, text).await {
             Ok(hits) => (hits.into_iter().filter_map(FoundTurn::of).collect(), None),
             // The list still works by titles, and reports what is missing.
@@ -269,14 +269,14 @@ pub(super) async fn list_page(
         },
         None => (Vec::new(), None),
     };
-    filter.holding = said.iter().map(|found| found.session).collect();
+    filter.holding = turns.iter().map(|found| found.session).collect();
     let mut sessions = state.agent.sessions.list(&caller.person, &filter).await?;
     let more = sessions.len() > wanted;
     sessions.truncate(wanted);
     let before = sessions.last().filter(|_| more).map(|meta| meta.session_id);
     let mut listed = Vec::with_capacity(sessions.len());
     for meta in sessions {
-        let found = found_in(state, caller, &meta, &said).await?;
+        let found = found_in(state, caller, &meta, &turns).await?;
         listed.push(SessionView { found, ..meta.into() });
     }
     Ok(ListPage { sessions: listed, before, degraded })
@@ -287,10 +287,10 @@ async fn found_in(
     state: &ApiState,
     caller: &AuthContext,
     meta: &SessionMeta,
-    said: &[FoundTurn],
+    turns: &[FoundTurn],
 ) -> Result<Option<FoundTurn>, Problem> {
-    let of = |session: SessionId| said.iter().find(|found| found.session == session).cloned();
-    if said.is_empty() {
+    let of = |session: SessionId| turns.iter().find(|found| found.session == session).cloned();
+    if turns.is_empty() {
         return Ok(None);
     }
     if let Some(found) = of(meta.session_id) {
@@ -428,11 +428,11 @@ fn session_id(text: &str) -> Result<SessionId, Problem> {
 
 fn bounded<T: Copy + PartialOrd + std::fmt::Display + From<u8>>(
     name: &str,
-    given: Option<T>,
+    value: Option<T>,
     default: T,
     max: T,
 ) -> Result<T, Problem> {
-    let value = given.unwrap_or(default);
+    let value = value.unwrap_or(default);
     if value < T::from(1) || value > max {
         return Err(Problem::field(name, format!("it must be from 1 to {max}")));
     }

@@ -77,10 +77,10 @@ async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(name): Path<String>,
-    QueryOf(whose): QueryOf<WhoseSkill>,
+    QueryOf(owner): QueryOf<WhoseSkill>,
 ) -> Result<Json<SkillView>, Problem> {
     let skills = &state.extensions.skills;
-    shown(skills.get(&caller.person, whose.agent.as_ref(), &name).await?)
+    shown(skills.get(&caller.person, owner.agent.as_ref(), &name).await?)
 }
 
 /// The whole `SKILL.md`.

@@ -51,16 +51,16 @@ pub(crate) struct Description {
 }
 
 /// A route without a description. It can only be described next, so no route is served without one.
-pub(crate) struct Undescribed {
+pub(crate) struct UndescribedRoute {
     method: &'static str,
     path: &'static str,
     access: Access,
     handler: MethodRouter<ApiState>,
 }
 
-impl Undescribed {
+impl UndescribedRoute {
     /// One line that says what the route does.
-    pub(crate) fn summary(self, summary: &'static str) -> Described {
+    pub(crate) fn summary(self, summary: &'static str) -> DescribedRoute {
         let description = Description {
             summary,
             tag: None,
@@ -69,18 +69,18 @@ impl Undescribed {
             query: None,
             body: None,
         };
-        Described { route: self, description }
+        DescribedRoute { route: self, description }
     }
 }
 
 /// A route whose answer is not declared yet. One of the methods that begin with `answers` declares
 /// it and completes the route.
-pub(crate) struct Described {
-    route: Undescribed,
+pub(crate) struct DescribedRoute {
+    route: UndescribedRoute,
     description: Description,
 }
 
-impl Described {
+impl DescribedRoute {
     pub(crate) fn tag(mut self, tag: &'static str) -> Self {
         self.description.tag = Some(tag);
         self
@@ -107,28 +107,28 @@ impl Described {
         self
     }
 
-    fn declared(self, reply: Reply) -> Declared {
-        let Self { route: Undescribed { method, path, access, handler }, description } = self;
-        Declared { route: Route { method, path, access, description, reply }, handler }
+    fn declared(self, reply: Reply) -> DeclaredRoute {
+        let Self { route: UndescribedRoute { method, path, access, handler }, description } = self;
+        DeclaredRoute { route: Route { method, path, access, description, reply }, handler }
     }
 }
 
 /// A route with its handler: a row of [`Routes`].
 #[derive(Debug)]
-pub(crate) struct Declared {
+pub(crate) struct DeclaredRoute {
     route: Route,
     handler: MethodRouter<ApiState>,
 }
 
 macro_rules! methods {
     ($($name:ident $method:ident;)*) => {$(
-        pub(crate) fn $name<H, T>(path: &'static str, access: Access, handler: H) -> Undescribed
+        pub(crate) fn $name<H, T>(path: &'static str, access: Access, handler: H) -> UndescribedRoute
         where
             H: Handler<T, ApiState>,
             T: 'static,
         {
             let handler = on(MethodFilter::$method, handler);
-            Undescribed { method: stringify!($method), path, access, handler }
+            UndescribedRoute { method: stringify!($method), path, access, handler }
         }
     )*};
 }
@@ -155,14 +155,14 @@ impl Route {
         path: &'static str,
         access: Access,
         handler: MethodRouter<ApiState>,
-    ) -> Undescribed {
-        Undescribed { method: "GET", path, access, handler }
+    ) -> UndescribedRoute {
+        UndescribedRoute { method: "GET", path, access, handler }
     }
 }
 
 /// The table of routes.
 #[derive(Debug, Default)]
-pub struct Routes(Vec<Declared>);
+pub struct Routes(Vec<DeclaredRoute>);
 
 impl Routes {
     pub fn new() -> Self {
@@ -170,8 +170,8 @@ impl Routes {
     }
 
     /// Rows of one chapter of the document, unless a row names another.
-    pub(crate) fn tagged(tag: &'static str, rows: impl IntoIterator<Item = Declared>) -> Self {
-        let mut rows: Vec<Declared> = rows.into_iter().collect();
+    pub(crate) fn tagged(tag: &'static str, rows: impl IntoIterator<Item = DeclaredRoute>) -> Self {
+        let mut rows: Vec<DeclaredRoute> = rows.into_iter().collect();
         for row in &mut rows {
             row.route.description.tag.get_or_insert(tag);
         }
@@ -189,7 +189,7 @@ impl Routes {
     }
 
     pub(crate) fn into_router(self, state: &ApiState) -> Router<ApiState> {
-        self.0.into_iter().fold(Router::new(), |router, Declared { route, handler }| {
+        self.0.into_iter().fold(Router::new(), |router, DeclaredRoute { route, handler }| {
             router.route(route.path, guarded(handler, state, route.access))
         })
     }

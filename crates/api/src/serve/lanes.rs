@@ -79,18 +79,18 @@ mod tests {
     struct Visitors {
         lanes: Lanes,
         tasks: TaskTracker,
-        said: (mpsc::Sender<ThreadId>, mpsc::Receiver<ThreadId>),
+        threads: (mpsc::Sender<ThreadId>, mpsc::Receiver<ThreadId>),
     }
 
     impl Visitors {
         async fn one(&mut self) -> (ThreadId, oneshot::Sender<()>) {
-            let (go, told) = oneshot::channel();
-            let said = self.said.0.clone();
+            let (go, ended) = oneshot::channel();
+            let threads = self.threads.0.clone();
             self.lanes.quietest().spawn(&self.tasks, async move {
-                said.send(std::thread::current().id()).await.unwrap();
-                told.await.ok();
+                threads.send(std::thread::current().id()).await.unwrap();
+                ended.await.ok();
             });
-            (self.said.1.recv().await.unwrap(), go)
+            (self.threads.1.recv().await.unwrap(), go)
         }
     }
 
@@ -100,8 +100,8 @@ mod tests {
         let handles: Vec<_> = others.iter().map(|other| other.handle().clone()).collect();
         here.block_on(async move {
             let lanes = Lanes::here_and(handles);
-            let (tasks, said) = (TaskTracker::new(), mpsc::channel(1));
-            let mut visitors = Visitors { lanes, tasks: tasks.clone(), said };
+            let (tasks, threads) = (TaskTracker::new(), mpsc::channel(1));
+            let mut visitors = Visitors { lanes, tasks: tasks.clone(), threads };
             let mut open = Vec::new();
             for _ in 0..6 {
                 open.push(visitors.one().await);

@@ -246,12 +246,12 @@ pub(crate) fn typed<T: DeserializeOwned>(mut value: Value) -> Result<T, Problem>
 fn misfit(error: serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let path = error.path().to_string();
     let inner = error.into_inner();
-    let said = inner.to_string();
+    let message = inner.to_string();
     let inside = |name: &str| match path.as_str() {
         "." => name.to_owned(),
         path => format!("{path}.{name}"),
     };
-    match missing_field(&said) {
+    match missing_field(&message) {
         Some(name) => Problem::field(inside(name), "missing"),
         None if path == "." => {
             Problem::new(ErrorCode::InvalidRequest, format!("the body: {inner}"))
@@ -261,8 +261,8 @@ fn misfit(error: serde_path_to_error::Error<serde_json::Error>) -> Problem {
 }
 
 /// The name of a missing field, which serde gives only in its message.
-fn missing_field(said: &str) -> Option<&str> {
-    said.strip_prefix("missing field `")?.split('`').next()
+fn missing_field(message: &str) -> Option<&str> {
+    message.strip_prefix("missing field `")?.split('`').next()
 }
 
 /// `3.0` is a whole number in JSON, unlike in Rust's types. Returns whether there were any such

@@ -18,7 +18,7 @@ pub(crate) struct Json<T>(pub(crate) T);
 
 /// A value on its way to [`write_json`].
 #[derive(Clone)]
-struct Unwritten(Arc<dyn Write>);
+struct UnwrittenJson(Arc<dyn Write>);
 
 trait Write: Send + Sync {
     fn write(&self, names: FieldNames) -> Vec<u8>;
@@ -33,7 +33,7 @@ impl<T: Serialize + Send + Sync> Write for T {
 impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
-        response.extensions_mut().insert(Unwritten(Arc::new(self.0)));
+        response.extensions_mut().insert(UnwrittenJson(Arc::new(self.0)));
         response
     }
 }
@@ -48,7 +48,7 @@ pub(crate) async fn write_json(
         Err(problem) => return problem.into_response(),
     };
     let mut response = next(request).await;
-    let Some(Unwritten(value)) = response.extensions_mut().remove() else { return response };
+    let Some(UnwrittenJson(value)) = response.extensions_mut().remove() else { return response };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.append(header::VARY, HeaderName::from_static(NAMES_HEADER).into());

@@ -8,7 +8,7 @@
 
 use onyx_api::v1::{
     AnswerFold, AnswerHead, AnswerWriter, ChatChunks, MessageEvents, ResponseEvents, StreamUsage,
-    Streamed, WholeFold,
+    StreamedRun, WholeFold,
 };
 use onyx_surface::Encoder;
 use onyx_types::{Envelope, ErrorCode, Event, RunStatus, ToolUseId};
@@ -58,7 +58,7 @@ fn run_that_fails() -> Vec<Envelope> {
 }
 
 fn streamed(writer: impl AnswerWriter, envelopes: &[Envelope]) -> String {
-    let mut encoder = Streamed::new(AnswerFold::new(["weather"]), writer);
+    let mut encoder = StreamedRun::new(AnswerFold::new(["weather"]), writer);
     let mut bytes: Vec<u8> =
         envelopes.iter().flat_map(|envelope| encoder.encode(envelope).concat()).collect();
     bytes.extend(encoder.finish().concat());

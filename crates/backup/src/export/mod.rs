@@ -16,7 +16,7 @@ use crate::aside::FolderAside;
 use crate::error::BackupError;
 use crate::folder::Folder;
 use crate::home::{DATABASE, WalkEntry, is_left_out, is_log, walk};
-use crate::server::{Stored, walk_server};
+use crate::server::{StoredItem, walk_server};
 use crate::take::refuse_inside;
 
 const README: &str = include_str!("readme.md");
@@ -97,19 +97,19 @@ fn write_server(
 }
 
 fn take_stored(
-    stored: Stored<'_>,
+    stored: StoredItem<'_>,
     aside: &FolderAside,
     report: &mut ExportReport,
 ) -> Result<(), BackupError> {
     let (path, content) = match stored {
-        Stored::Folder { path } => {
+        StoredItem::Folder { path } => {
             let path = Path::new("home").join(path);
             let name = path.file_name().unwrap_or_default();
             let parent = aside.folder().make_parent_of(&path);
             let made = parent.and_then(|parent| parent.make_folder(name));
             return made.map(drop).map_err(BackupError::at_errno(&path));
         }
-        Stored::File { path, content, .. } => (path, content),
+        StoredItem::File { path, content, .. } => (path, content),
     };
     let bytes = match content.read()? {
         Ok(bytes) => bytes,

@@ -19,13 +19,13 @@ const LONGEST: u32 = 4 * 1024 * 1024;
 
 /// The position of a chunk's stored form in its pack, without name and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct PackPosition {
     pub(super) name: Hash,
     pub(super) offset: u64,
     pub(super) length: u32,
 }
 
-impl Placed {
+impl PackPosition {
     pub(super) fn end(&self) -> u64 {
         self.offset + u64::from(self.length)
     }
@@ -35,7 +35,7 @@ pub(super) struct PackWriter {
     pub(super) name: String,
     file: Box<dyn NewFile>,
     at: u64,
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<PackPosition>,
 }
 
 impl PackWriter {
@@ -46,13 +46,13 @@ impl PackWriter {
         Ok(Self { name: name.to_owned(), file, at, placed: Vec::new() })
     }
 
-    pub(super) fn add(&mut self, name: Hash, kept: &[u8]) -> io::Result<Placed> {
+    pub(super) fn add(&mut self, name: Hash, kept: &[u8]) -> io::Result<PackPosition> {
         let length = u32::try_from(kept.len()).ok().filter(|length| *length <= LONGEST);
         let length = length.ok_or(io::ErrorKind::InvalidInput)?;
         self.file.write_all(name.as_bytes())?;
         self.file.write_all(&length.to_le_bytes())?;
         self.file.write_all(kept)?;
-        let placed = Placed { name, offset: self.at + HEAD as u64, length };
+        let placed = PackPosition { name, offset: self.at + HEAD as u64, length };
         self.at = placed.end();
         self.placed.push(placed);
         Ok(placed)
@@ -63,7 +63,7 @@ impl PackWriter {
     }
 
     /// Writes the list. The pack is durable when this returns.
-    pub(super) fn finish(mut self) -> io::Result<Vec<Placed>> {
+    pub(super) fn finish(mut self) -> io::Result<Vec<PackPosition>> {
         self.file.write_all(&list_of(&self.placed))?;
         self.file.finish()?;
         Ok(self.placed)
@@ -71,7 +71,7 @@ impl PackWriter {
 }
 
 /// The list at the end of a pack.
-fn list_of(placed: &[Placed]) -> Vec<u8> {
+fn list_of(placed: &[PackPosition]) -> Vec<u8> {
     let mut list = Vec::with_capacity(placed.len() * ROW + FOOT);
     for row in placed {
         list.extend_from_slice(row.name.as_bytes());
@@ -91,14 +91,14 @@ fn list_of(placed: &[Placed]) -> Vec<u8> {
 pub(super) fn give_list(
     files: &dyn PlaceFiles,
     name: &str,
-    placed: &[Placed],
+    placed: &[PackPosition],
 ) -> Result<(), BackupError> {
-    let end = placed.iter().map(Placed::end).max().unwrap_or(MAGIC.len() as u64);
+    let end = placed.iter().map(PackPosition::end).max().unwrap_or(MAGIC.len() as u64);
     files.replace_end(name, end, &list_of(placed))
 }
 
 /// The list of a finished pack; `None` if it has no complete one.
-pub(super) fn listed(file: &dyn ReadAt) -> io::Result<Option<Vec<Placed>>> {
+pub(super) fn listed(file: &dyn ReadAt) -> io::Result<Option<Vec<PackPosition>>> {
     let length = file.length()?;
     let foot_at = length.checked_sub(FOOT as u64).filter(|at| *at >= MAGIC.len() as u64);
     let Some(foot_at) = foot_at else { return Ok(None) };
@@ -117,18 +117,18 @@ pub(super) fn listed(file: &dyn ReadAt) -> io::Result<Option<Vec<Placed>>> {
     Ok(placed.filter(|placed| placed.iter().all(|row| row.end() <= list_at)))
 }
 
-fn row(bytes: &[u8]) -> Option<Placed> {
+fn row(bytes: &[u8]) -> Option<PackPosition> {
     let (name, rest) = bytes.split_first_chunk::<32>()?;
     let (offset, length) = rest.split_first_chunk::<8>()?;
     let length = u32::from_le_bytes(length.try_into().ok()?);
     let offset = u64::from_le_bytes(*offset);
     let is_sound = length <= LONGEST && offset.checked_add(u64::from(length)).is_some();
-    is_sound.then_some(Placed { name: Hash::from_bytes(*name), offset, length })
+    is_sound.then_some(PackPosition { name: Hash::from_bytes(*name), offset, length })
 }
 
 /// The chunks according to their heads, read from the front as far as they are valid. The caller
 /// must still compare their contents with their names.
-pub(super) fn scanned(file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
+pub(super) fn scanned(file: &dyn ReadAt) -> io::Result<Vec<PackPosition>> {
     let end = file.length()?;
     let (mut at, mut placed) = (MAGIC.len() as u64, Vec::new());
     while at + HEAD as u64 <= end {
@@ -143,18 +143,18 @@ pub(super) fn scanned(file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
 }
 
 /// The chunk whose head is at this position.
-pub(super) fn head_at(file: &dyn ReadAt, at: u64) -> io::Result<Option<Placed>> {
+pub(super) fn head_at(file: &dyn ReadAt, at: u64) -> io::Result<Option<PackPosition>> {
     let mut head = [0; HEAD];
     file.read_exact_at(&mut head, at)?;
     let mut name = [0; 32];
     name.copy_from_slice(&head[..32]);
     let length = u32::from_le_bytes([head[32], head[33], head[34], head[35]]);
-    let placed = Placed { name: Hash::from_bytes(name), offset: at + HEAD as u64, length };
+    let placed = PackPosition { name: Hash::from_bytes(name), offset: at + HEAD as u64, length };
     Ok((length <= LONGEST).then_some(placed))
 }
 
 /// Whether the head before a chunk matches the list, and the pack has a valid beginning.
-pub(super) fn agrees(file: &dyn ReadAt, row: &Placed) -> io::Result<bool> {
+pub(super) fn agrees(file: &dyn ReadAt, row: &PackPosition) -> io::Result<bool> {
     let Some(at) = row.offset.checked_sub(HEAD as u64) else { return Ok(false) };
     Ok(head_at(file, at)? == Some(*row))
 }

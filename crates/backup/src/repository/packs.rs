@@ -9,7 +9,7 @@ use std::sync::Arc;
 use onyx_types::Hash;
 
 use super::PACKS;
-use super::pack::{self, PackWriter, Placed};
+use super::pack::{self, PackPosition, PackWriter};
 use super::place::{PlaceFiles, ReadAt};
 use super::seal::{self, Cipher};
 use crate::error::BackupError;
@@ -41,13 +41,13 @@ struct Pack {
     name: String,
     /// Whether the pack has its list at its end.
     is_listed: bool,
-    chunks: Vec<Placed>,
+    chunks: Vec<PackPosition>,
 }
 
 #[derive(Clone, Copy)]
 struct ChunkLocation {
     pack: usize,
-    placed: Placed,
+    placed: PackPosition,
 }
 
 /// The result of reading every byte of one chunk.
@@ -109,7 +109,7 @@ impl Packs {
         BackupError::at(&self.files.shown(name))
     }
 
-    fn whole_ones(&self, file: &dyn ReadAt) -> io::Result<Vec<Placed>> {
+    fn whole_ones(&self, file: &dyn ReadAt) -> io::Result<Vec<PackPosition>> {
         let mut whole = Vec::new();
         for placed in pack::scanned(file)? {
             if self.look(file, &placed)? != ChunkState::Damaged {
@@ -213,7 +213,7 @@ impl Packs {
         self.content(&*self.open[&pack], &placed).map_err(self.at(path))
     }
 
-    fn content(&self, file: &dyn ReadAt, placed: &Placed) -> io::Result<Option<Vec<u8>>> {
+    fn content(&self, file: &dyn ReadAt, placed: &PackPosition) -> io::Result<Option<Vec<u8>>> {
         let mut kept = vec![0; placed.length as usize];
         match file.read_exact_at(&mut kept, placed.offset) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -223,7 +223,7 @@ impl Packs {
         Ok(content.ok().filter(|content| self.cipher.name(content) == placed.name))
     }
 
-    fn look(&self, file: &dyn ReadAt, placed: &Placed) -> io::Result<ChunkState> {
+    fn look(&self, file: &dyn ReadAt, placed: &PackPosition) -> io::Result<ChunkState> {
         if !pack::agrees(file, placed)? {
             return Ok(ChunkState::Damaged);
         }
@@ -272,8 +272,9 @@ impl Packs {
                 UnusedChunks::Yes => self.good_ones(&pack)?,
                 UnusedChunks::No => pack.chunks.clone(),
             };
-            let is_useful = |row: &&Placed| wanted.contains(&row.name) && !kept.contains(&row.name);
-            let useful: Vec<Placed> = good.iter().filter(is_useful).copied().collect();
+            let is_useful =
+                |row: &&PackPosition| wanted.contains(&row.name) && !kept.contains(&row.name);
+            let useful: Vec<PackPosition> = good.iter().filter(is_useful).copied().collect();
             let stays = match thorough {
                 UnusedChunks::Yes => {
                     useful.len() == pack.chunks.len() && self.begins_well(&pack.name)?
@@ -297,7 +298,7 @@ impl Packs {
         self.files.sync(PACKS)
     }
 
-    fn good_ones(&self, pack: &Pack) -> Result<Vec<Placed>, BackupError> {
+    fn good_ones(&self, pack: &Pack) -> Result<Vec<PackPosition>, BackupError> {
         let file = self.files.open(&pack.name)?;
         let mut good = Vec::new();
         for placed in &pack.chunks {
@@ -310,7 +311,7 @@ impl Packs {
     }
 
     /// Copies the stored form of chunks from one pack to another.
-    fn rescue(&mut self, from: &str, useful: &[Placed]) -> Result<(), BackupError> {
+    fn rescue(&mut self, from: &str, useful: &[PackPosition]) -> Result<(), BackupError> {
         let file = self.files.open(from)?;
         for placed in useful {
             let mut bytes = vec![0; placed.length as usize];
@@ -325,8 +326,8 @@ impl Packs {
     }
 }
 
-fn is_wasteful(useful: &[Placed], all: &[Placed]) -> bool {
-    let length = |rows: &[Placed]| rows.iter().map(|row| u64::from(row.length)).sum::<u64>();
+fn is_wasteful(useful: &[PackPosition], all: &[PackPosition]) -> bool {
+    let length = |rows: &[PackPosition]| rows.iter().map(|row| u64::from(row.length)).sum::<u64>();
     let (useful, all) = (length(useful), length(all));
     (all - useful) * WASTE > all
 }

@@ -10,7 +10,7 @@ use rustix::fs::{FileType, FlockOperation};
 use rustix::io::Errno;
 
 use super::Source;
-use super::writing::{Written, damaged, write_file};
+use super::writing::{WriteResult, damaged, write_file};
 use crate::aside::FolderAside;
 use crate::error::BackupError;
 use crate::folder::Folder;
@@ -144,14 +144,14 @@ fn write_all(
         let written = write_entry(entry, packs, aside)?;
         let EntryKind::File(file) = &entry.kind else { continue };
         match (written, request.when_damaged) {
-            (Written::Whole, _) => {
+            (WriteResult::Whole, _) => {
                 report.files += 1;
                 report.bytes += file.size;
             }
-            (Written::Damaged, WhenDamaged::Stop) => {
+            (WriteResult::Damaged, WhenDamaged::Stop) => {
                 return Err(damaged(entry.path.as_ref(), &snapshot.info.id));
             }
-            (Written::Damaged, WhenDamaged::Skip) => {
+            (WriteResult::Damaged, WhenDamaged::Skip) => {
                 let path = aside.path().join(&entry.path);
                 fs::remove_file(&path).map_err(BackupError::at(&path))?;
                 report.damaged.push(entry.path.0.display().to_string());
@@ -173,7 +173,7 @@ fn write_entry(
     entry: &Entry,
     packs: &mut Packs,
     aside: &FolderAside,
-) -> Result<Written, BackupError> {
+) -> Result<WriteResult, BackupError> {
     let path: &Path = entry.path.as_ref();
     let failed = |error: Errno| BackupError::at_errno(&aside.path().join(path))(error);
     let name = path.file_name().unwrap_or_default();
@@ -190,5 +190,5 @@ fn write_entry(
             return write_file(packs, file, &mut out, path);
         }
     }
-    Ok(Written::Whole)
+    Ok(WriteResult::Whole)
 }

@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, RenameFlags, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::Source;
-use super::writing::{Written, damaged, write_file};
+use super::writing::{WriteResult, damaged, write_file};
 use crate::error::BackupError;
 use crate::folder::Folder;
 use crate::repository::{EntryKind, FileEntry, Packs, Purpose, Repository, Snapshot};
@@ -100,11 +100,11 @@ impl Placing<'_> {
         let mut file = parent.create(&hidden).map_err(BackupError::at_errno(self.path))?;
         let written = write_file(self.packs, entry, &mut file, self.path);
         let placed = match written {
-            Ok(Written::Whole) => {
+            Ok(WriteResult::Whole) => {
                 file.sync_all().map_err(BackupError::at(self.path))?;
                 first_free(parent, &hidden, names, self.path)
             }
-            Ok(Written::Damaged) => Err(damaged(self.path, self.snapshot)),
+            Ok(WriteResult::Damaged) => Err(damaged(self.path, self.snapshot)),
             Err(error) => Err(error),
         };
         if placed.is_err() {

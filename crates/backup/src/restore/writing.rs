@@ -11,7 +11,7 @@ use crate::repository::{FileEntry, Packs};
 
 /// Whether a file was restored as it was backed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum WriteResult {
     Whole,
     /// A chunk is missing or damaged.
     Damaged,
@@ -24,18 +24,18 @@ pub(super) fn write_file(
     entry: &FileEntry,
     file: &mut File,
     path: &Path,
-) -> Result<Written, BackupError> {
+) -> Result<WriteResult, BackupError> {
     let mut size = 0;
     for name in &entry.chunks {
-        let Some(content) = packs.read(name)? else { return Ok(Written::Damaged) };
+        let Some(content) = packs.read(name)? else { return Ok(WriteResult::Damaged) };
         size += content.len() as u64;
         file.write_all(&content).map_err(BackupError::at(path))?;
     }
     if size != entry.size {
-        return Ok(Written::Damaged);
+        return Ok(WriteResult::Damaged);
     }
     finish(entry, file).map_err(BackupError::at(path))?;
-    Ok(Written::Whole)
+    Ok(WriteResult::Whole)
 }
 
 fn finish(entry: &FileEntry, file: &File) -> io::Result<()> {

@@ -93,9 +93,9 @@ mod tests {
     fn a_stranger_gets_a_code_whatever_it_says_and_a_button_of_a_stranger_is_nothing() {
         let rule = GroupRule::Mention;
         for text in ["hello", "/new", "/approve 1", "/pair ABCD2345"] {
-            let said = message(text, PeerKind::Person, true);
+            let incoming = message(text, PeerKind::Person, true);
             assert_eq!(
-                decide(&said, PeerStanding::Stranger, rule),
+                decide(&incoming, PeerStanding::Stranger, rule),
                 MessageAction::GiveCode,
                 "{text}"
             );

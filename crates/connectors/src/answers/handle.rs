@@ -22,7 +22,7 @@ const SEEN_ANEW: Duration = Duration::from_secs(600);
 
 /// The result of an attempt to handle an update.
 #[derive(Debug)]
-pub(crate) enum Handled {
+pub(crate) enum HandleResult {
     Done,
     /// The update cannot be handled at the moment. This does not count as an attempt.
     Later(Fault),
@@ -30,15 +30,17 @@ pub(crate) enum Handled {
 }
 
 /// Handles one update. The result says whether it is done, has to wait, or failed.
-pub(crate) async fn handle(context: &Arc<AccountContext>, update: &InboxUpdate) -> Handled {
+pub(crate) async fn handle(context: &Arc<AccountContext>, update: &InboxUpdate) -> HandleResult {
     let incoming: Incoming = match serde_json::from_str(&update.body) {
         Ok(incoming) => incoming,
-        Err(error) => return Handled::Failed(Fault::new(ErrorCode::Internal, error.to_string())),
+        Err(error) => {
+            return HandleResult::Failed(Fault::new(ErrorCode::Internal, error.to_string()));
+        }
     };
     match act(context, update, &incoming).await {
-        Ok(()) => Handled::Done,
-        Err(fault) if is_passing(fault.code) => Handled::Later(fault),
-        Err(fault) => Handled::Failed(fault),
+        Ok(()) => HandleResult::Done,
+        Err(fault) if is_passing(fault.code) => HandleResult::Later(fault),
+        Err(fault) => HandleResult::Failed(fault),
     }
 }
 

@@ -15,4 +15,4 @@ mod pursue;
 
 pub use commands::Command;
 pub use fold::{AnswerFold, AnswerStep};
-pub(crate) use handle::{Handled, handle};
+pub(crate) use handle::{HandleResult, handle};

@@ -34,28 +34,28 @@ impl PeerMessage<'_> {
 
 pub(super) async fn pursue(
     context: &Arc<AccountContext>,
-    asked: PeerMessage<'_>,
+    message: PeerMessage<'_>,
 ) -> Result<(), Fault> {
     let ledger = &context.ledger;
-    let update = asked.update;
-    let place = context.line_up((update.peer.peer.clone(), asked.thread().to_owned()), update.id);
-    let promised = ledger.promise_run(update.id, &asked.person, context.fresh_run()).await?;
+    let update = message.update;
+    let place = context.line_up((update.peer.peer.clone(), message.thread().to_owned()), update.id);
+    let promised = ledger.promise_run(update.id, &message.person, context.fresh_run()).await?;
     // No run was promised, because the message is answered already.
     let Some((person, run)) = promised else { return Ok(()) };
-    let conversation = ledger.conversation(asked.peer.id, asked.thread()).await?;
+    let conversation = ledger.conversation(message.peer.id, message.thread()).await?;
     let promised = PromisedTo { person, session: conversation.session, run };
-    let answering = match take_up(context, &asked, &conversation, &promised).await? {
+    let answering = match take_up(context, &message, &conversation, &promised).await? {
         AnswerSource::Run(answering) => answering,
         AnswerSource::Elsewhere => return context.finish(update.id, Vec::new()).await,
-        AnswerSource::Refused(fault) => return refuse(context, &asked, &fault).await,
+        AnswerSource::Refused(fault) => return refuse(context, &message, &fault).await,
     };
     if conversation.session != Some(answering.session) {
         let row = ConversationRow { session: Some(answering.session), ..conversation };
-        ledger.put_conversation(asked.peer.id, asked.thread(), row).await?;
+        ledger.put_conversation(message.peer.id, message.thread(), row).await?;
     }
     place.is_first().await;
     context.note_followed(answering.run);
-    follow(context, &asked, answering.events).await
+    follow(context, &message, answering.events).await
 }
 
 /// How a message is answered.
@@ -77,11 +77,11 @@ struct AnsweringRun {
 
 async fn take_up(
     context: &Arc<AccountContext>,
-    asked: &PeerMessage<'_>,
+    message: &PeerMessage<'_>,
     conversation: &ConversationRow,
     promised: &PromisedTo,
 ) -> Result<AnswerSource, Fault> {
-    let was_promised = asked.update.run.is_some();
+    let was_promised = message.update.run.is_some();
     let promised_run = if was_promised {
         promised.promised_run(context, promised.run).await?
     } else {
@@ -96,7 +96,7 @@ async fn take_up(
         PromisedRun::Unknown => {}
     }
     let run = promised.run;
-    let started = match start(context, asked, conversation, promised).await {
+    let started = match start(context, message, conversation, promised).await {
         Ok(started) => started,
         Err(fault) if is_passing(fault.code) => return Err(fault),
         Err(fault) => return Ok(AnswerSource::Refused(fault)),
@@ -106,7 +106,7 @@ async fn take_up(
             Ok(AnswerSource::Run(AnsweringRun { run, session, events }))
         }
         StartedRun::Joined { run: other } if context.has_followed(other) => {
-            join(context, asked.update.id, promised, other).await?;
+            join(context, message.update.id, promised, other).await?;
             Ok(AnswerSource::Elsewhere)
         }
         // The run was started from another surface, so no other task sends its answer to this chat.
@@ -166,11 +166,11 @@ pub(super) fn is_passing(code: ErrorCode) -> bool {
 
 async fn start(
     context: &Arc<AccountContext>,
-    asked: &PeerMessage<'_>,
+    message: &PeerMessage<'_>,
     conversation: &ConversationRow,
     promised: &PromisedTo,
 ) -> Result<StartedRun, Fault> {
-    let incoming = asked.incoming;
+    let incoming = message.incoming;
     let content = content(context, incoming).await;
     let mut request = StartRun {
         person: promised.person.clone(),
@@ -222,14 +222,14 @@ pub(super) fn answering_agent(
 
 async fn follow(
     context: &Arc<AccountContext>,
-    asked: &PeerMessage<'_>,
+    message: &PeerMessage<'_>,
     mut events: Box<dyn RunEvents>,
 ) -> Result<(), Fault> {
-    let update = asked.update;
+    let update = message.update;
     let place = GrowingPlace {
         update: update.id,
         peer: update.peer.clone(),
-        thread: asked.thread().to_owned(),
+        thread: message.thread().to_owned(),
         message: update.growing.clone(),
     };
     let growing_message = GrowingMessage::start(Arc::clone(context), place);
@@ -240,9 +240,14 @@ async fn follow(
             match step {
                 AnswerStep::Grew => growing_message.show(fold.growing()),
                 AnswerStep::Proposal(proposal) => {
-                    let parts =
-                        proposal_parts(context, asked.peer, asked.thread(), update.id, &proposal)
-                            .await?;
+                    let parts = proposal_parts(
+                        context,
+                        message.peer,
+                        message.thread(),
+                        update.id,
+                        &proposal,
+                    )
+                    .await?;
                     context.queue(parts).await?;
                 }
                 AnswerStep::Ended => {}
@@ -253,10 +258,10 @@ async fn follow(
     fold.finish();
     let growing = growing_message.finish().await;
     let name = format!("in:{}", update.id);
-    let to = Destination { peer: &update.peer, thread: asked.thread(), name: &name };
+    let to = Destination { peer: &update.peer, thread: message.thread(), name: &name };
     let answer = fold.answer();
     let mut parts = answer_parts(&context.connector.traits(), to, &answer, growing.as_deref())?;
-    parts.extend(file_parts(context, to, asked.incoming.kind, &asked.person, &answer).await?);
+    parts.extend(file_parts(context, to, message.incoming.kind, &message.person, &answer).await?);
     context.finish(update.id, parts).await
 }
 
@@ -264,12 +269,12 @@ async fn follow(
 /// help.
 async fn refuse(
     context: &Arc<AccountContext>,
-    asked: &PeerMessage<'_>,
+    message: &PeerMessage<'_>,
     fault: &Fault,
 ) -> Result<(), Fault> {
-    let name = format!("in:{}", asked.update.id);
-    let to = Destination { peer: &asked.update.peer, thread: asked.thread(), name: &name };
+    let name = format!("in:{}", message.update.id);
+    let to = Destination { peer: &message.update.peer, thread: message.thread(), name: &name };
     let text = format!("⚠ {} {}", fault.message, fault.hint());
     let part = plain_part(&context.connector.traits(), to, &text)?;
-    context.finish(asked.update.id, vec![part]).await
+    context.finish(message.update.id, vec![part]).await
 }

@@ -134,7 +134,7 @@ impl Work {
             pace: Arc::clone(&context.pace),
             backoff: self.wait_times.backoff / 2,
             wake: Arc::clone(&context.outgoing),
-            heard: send_listener(context),
+            listener: send_listener(context),
         });
         tokio::join!(
             sender.run(stop.clone()),

@@ -8,7 +8,7 @@ use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
 
 use super::health::{AccountState, AccountStatus};
 use super::{Connectors, RunningAccount};
-use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, Pushed};
+use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, PushedRequest};
 use crate::outbox::{answer_texts, main_chat};
 use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
 use crate::settings::{Account, Binding, plain_origin};
@@ -224,7 +224,7 @@ impl Connectors {
     }
 
     /// Accepts a message that a network pushes to Onyx. Returns when the message is stored.
-    pub async fn accept(&self, account: &AccountKey, pushed: &Pushed) -> Result<(), Fault> {
+    pub async fn accept(&self, account: &AccountKey, pushed: &PushedRequest) -> Result<(), Fault> {
         let running = self.required(account)?;
         let batch = running.context.connector.accept(pushed).await.map_err(pushed_fault)?;
         super::listen::keep(&running.context, batch).await?;
@@ -236,11 +236,11 @@ impl Connectors {
     pub async fn collect(
         &self,
         account: &AccountKey,
-        asked: &Pushed,
+        request: &PushedRequest,
         after: i64,
     ) -> Result<Vec<Mail>, Fault> {
         let running = self.required(account)?;
-        running.context.connector.collect(asked, after).await.map_err(pushed_fault)
+        running.context.connector.collect(request, after).await.map_err(pushed_fault)
     }
 
     /// Whether pages of a site may show this widget.

@@ -10,7 +10,7 @@ use onyx_storage::{InboxUpdate, PeerKind, StoreError, UpdateFailure};
 use onyx_types::{Cancel, Fault};
 use tokio::task::{Id, JoinError, JoinSet};
 
-use crate::answers::{Command, Handled, handle};
+use crate::answers::{Command, HandleResult, handle};
 use crate::connector::Incoming;
 use crate::context::{AccountContext, Conversation};
 use crate::outbox::{main_chat, plain_part};
@@ -196,10 +196,12 @@ async fn attend(context: &Arc<AccountContext>, id: i64) {
     };
     let now = context.clock.wall();
     let (failure, fault) = match handle(context, &update).await {
-        Handled::Done => return,
-        Handled::Later(fault) => (UpdateFailure::Later(now.saturating_add(LATER)), fault),
-        Handled::Failed(fault) if update.attempts >= MOST_ATTEMPTS => (UpdateFailure::Dead, fault),
-        Handled::Failed(fault) => {
+        HandleResult::Done => return,
+        HandleResult::Later(fault) => (UpdateFailure::Later(now.saturating_add(LATER)), fault),
+        HandleResult::Failed(fault) if update.attempts >= MOST_ATTEMPTS => {
+            (UpdateFailure::Dead, fault)
+        }
+        HandleResult::Failed(fault) => {
             let wait = Duration::from_millis(250).saturating_mul(1 << update.attempts.min(8));
             (UpdateFailure::Again(now.saturating_add(wait)), fault)
         }
@@ -223,11 +225,11 @@ async fn give_up(context: &AccountContext, update: &InboxUpdate, fault: &Fault) 
     let name = format!("in:{}:dead", update.id);
     let to = main_chat(&update.peer, &name);
     let text = "⚠ I could not answer this message. The owner of this Onyx was notified.";
-    let said = match plain_part(&context.connector.traits(), to, text) {
+    let queued = match plain_part(&context.connector.traits(), to, text) {
         Ok(part) => context.queue(vec![part]).await,
         Err(fault) => Err(fault),
     };
-    if let Err(fault) = said {
+    if let Err(fault) = queued {
         tracing::error!(account = %context.key(), %fault, "the sender of a failed message could not be notified");
     }
 }

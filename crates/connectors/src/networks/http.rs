@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use onyx_egress::{Address, Bounds, Egress, EgressError, Fetched, HostPort, Method, PrivateHost};
+use onyx_egress::{
+    Address, Bounds, Egress, EgressError, FetchedAnswer, HostPort, Method, PrivateHost,
+};
 
 use crate::connector::NetworkError;
 use crate::settings::Secret;
@@ -31,7 +33,7 @@ impl Http {
         headers: &[(&'static str, String)],
         body: Vec<u8>,
         within: Duration,
-    ) -> Result<Fetched, NetworkError> {
+    ) -> Result<FetchedAnswer, NetworkError> {
         self.post_as("application/json", path, headers, body, within).await
     }
 
@@ -42,7 +44,7 @@ impl Http {
         headers: &[(&'static str, String)],
         body: Vec<u8>,
         within: Duration,
-    ) -> Result<Fetched, NetworkError> {
+    ) -> Result<FetchedAnswer, NetworkError> {
         let address = self.address(path)?;
         let bounds = Bounds { total: within, ..Bounds::default() };
         let egress = self.egress.within(bounds);
@@ -55,7 +57,7 @@ impl Http {
         path: &str,
         within: Duration,
         bytes: usize,
-    ) -> Result<Fetched, NetworkError> {
+    ) -> Result<FetchedAnswer, NetworkError> {
         self.fetch(&self.address(path)?, within, bytes).await
     }
 
@@ -82,7 +84,7 @@ impl Http {
         address: &Address,
         within: Duration,
         bytes: usize,
-    ) -> Result<Fetched, NetworkError> {
+    ) -> Result<FetchedAnswer, NetworkError> {
         let bounds = Bounds { total: within, redirects: 0, bytes, ..Bounds::default() };
         let answer = self.egress.within(bounds).get(address, "*/*").await;
         answer.map_err(|error| self.failed(&error))

@@ -17,7 +17,7 @@ use super::hex;
 use super::http::Http;
 use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
-    OutgoingKind, PaceLimits, Pushed, Update,
+    OutgoingKind, PaceLimits, PushedRequest, Update,
 };
 use crate::settings::{Account, Secret};
 use crate::setup::{ConnectorSetup, WaitTimes};
@@ -81,7 +81,7 @@ impl Webhook {
         ]
     }
 
-    fn check(&self, pushed: &Pushed) -> Result<(), NetworkError> {
+    fn check(&self, pushed: &PushedRequest) -> Result<(), NetworkError> {
         let refused = |why: &str| NetworkError::Unauthorized(why.to_owned());
         let seconds: i64 = pushed
             .header("x-onyx-timestamp")
@@ -130,7 +130,7 @@ impl Connector for Webhook {
         std::future::pending().await
     }
 
-    async fn accept(&self, pushed: &Pushed) -> Result<Batch, NetworkError> {
+    async fn accept(&self, pushed: &PushedRequest) -> Result<Batch, NetworkError> {
         self.check(pushed)?;
         let message: PushedMessage = serde_json::from_slice(&pushed.body)
             .map_err(|error| NetworkError::Refused(error.to_string()))?;

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
-    OutgoingKind, PaceLimits, Pushed, Update,
+    OutgoingKind, PaceLimits, PushedRequest, Update,
 };
 use crate::settings::{Account, Visitors, plain_origin};
 use crate::setup::ConnectorSetup;
@@ -59,7 +59,7 @@ struct Traffic {
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct WidgetMessage {
     id: String,
     text: String,
 }
@@ -99,7 +99,7 @@ impl Widget {
     }
 
     /// The visitor that sent the request, if the page that it is on may show the widget.
-    fn visitor(&self, pushed: &Pushed) -> Result<String, NetworkError> {
+    fn visitor(&self, pushed: &PushedRequest) -> Result<String, NetworkError> {
         let refused = |why: &str| NetworkError::Unauthorized(why.to_owned());
         let origin = pushed.header("origin").map(plain_origin).unwrap_or_default();
         if !self.origins.contains(&origin) {
@@ -176,11 +176,11 @@ impl Connector for Widget {
         std::future::pending().await
     }
 
-    async fn accept(&self, pushed: &Pushed) -> Result<Batch, NetworkError> {
+    async fn accept(&self, pushed: &PushedRequest) -> Result<Batch, NetworkError> {
         let visitor = self.visitor(pushed)?;
-        let written: Written = serde_json::from_slice(&pushed.body)
+        let written: WidgetMessage = serde_json::from_slice(&pushed.body)
             .map_err(|error| NetworkError::Refused(error.to_string()))?;
-        let Written { id, text } = written;
+        let WidgetMessage { id, text } = written;
         if id.is_empty() || id.len() > LONGEST_ID {
             return Err(NetworkError::Refused(format!(
                 "id: it must have 1 to {LONGEST_ID} characters"
@@ -218,8 +218,12 @@ impl Connector for Widget {
         Ok(Batch { updates: vec![Update { id: update, incoming }], cursor: None })
     }
 
-    async fn collect(&self, asked: &Pushed, after: i64) -> Result<Vec<Mail>, NetworkError> {
-        let peer = self.peer(&self.visitor(asked)?);
+    async fn collect(
+        &self,
+        request: &PushedRequest,
+        after: i64,
+    ) -> Result<Vec<Mail>, NetworkError> {
+        let peer = self.peer(&self.visitor(request)?);
         let failed = |error: onyx_storage::StoreError| NetworkError::Failed(error.to_string());
         let patience = tokio::time::sleep(PATIENCE);
         tokio::pin!(patience);

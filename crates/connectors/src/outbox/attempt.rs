@@ -6,7 +6,7 @@ use onyx_storage::{OutboxPart, Repeat, SendEnd};
 use onyx_types::Timestamp;
 
 use crate::connector::{NetworkError, Outgoing, OutgoingKind};
-use crate::text::Rendered;
+use crate::text::RenderedMessage;
 
 /// How often a message is tried before a person must decide about it.
 pub(super) const MOST_ATTEMPTS: u32 = 12;
@@ -93,8 +93,8 @@ fn as_new(message: &Outgoing) -> Option<Outgoing> {
 }
 
 fn without_marks(message: &Outgoing) -> Option<Outgoing> {
-    let bare = |text: &Rendered| {
-        (text.marked != text.plain).then(|| Rendered::literal(text.plain.clone()))
+    let bare = |text: &RenderedMessage| {
+        (text.marked != text.plain).then(|| RenderedMessage::literal(text.plain.clone()))
     };
     let what = match &message.what {
         OutgoingKind::Text { text, buttons } => {

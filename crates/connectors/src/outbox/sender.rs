@@ -38,7 +38,7 @@ pub(crate) struct Sender {
     /// Signals that a message was queued or sent.
     pub(crate) wake: Arc<Notify>,
     /// The listener that is told how each attempt ended.
-    pub(crate) heard: SendListener,
+    pub(crate) listener: SendListener,
 }
 
 impl Sender {
@@ -126,7 +126,7 @@ impl Sender {
                 SendEnd::Dead(format!("the message cannot be read: {error}"))
             }
         };
-        (self.heard)(&part, &end);
+        (self.listener)(&part, &end);
         self.report(&part, end, stop).await;
         self.wake.notify_one();
     }

@@ -16,12 +16,12 @@ pub use pack::pack;
 /// One message as a network gets it, and the same text without formatting, in case the network
 /// refuses the formatting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rendered {
+pub struct RenderedMessage {
     pub marked: String,
     pub plain: String,
 }
 
-impl Rendered {
+impl RenderedMessage {
     /// A message with the same text in both forms.
     pub fn literal(text: impl Into<String>) -> Self {
         let plain = text.into();
@@ -52,16 +52,19 @@ pub struct TextLimits {
 
 impl TextFormat {
     /// The text as messages, in order. A blank text yields no message.
-    pub fn messages(self, text: &str, limits: TextLimits) -> Vec<Rendered> {
+    pub fn messages(self, text: &str, limits: TextLimits) -> Vec<RenderedMessage> {
         if self == Self::Markdown {
-            return pack::pieces(text, limits.length).into_iter().map(Rendered::literal).collect();
+            return pack::pieces(text, limits.length)
+                .into_iter()
+                .map(RenderedMessage::literal)
+                .collect();
         }
         let blocks = blocks::parse(text);
         pack(self, blocks, limits).iter().map(|blocks| self.render(blocks)).collect()
     }
 
     /// A short text whose characters are all shown as they are.
-    pub(crate) fn literal(self, text: &str) -> Rendered {
+    pub(crate) fn literal(self, text: &str) -> RenderedMessage {
         let marked = match self {
             Self::TelegramHtml => {
                 text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
@@ -69,17 +72,17 @@ impl TextFormat {
             Self::DiscordMarkdown => marks::literal(text),
             Self::Plain | Self::Markdown => text.to_owned(),
         };
-        Rendered { marked, plain: text.to_owned() }
+        RenderedMessage { marked, plain: text.to_owned() }
     }
 
-    fn render(self, blocks: &[Block]) -> Rendered {
+    fn render(self, blocks: &[Block]) -> RenderedMessage {
         let plain = blocks::plain(blocks);
         let marked = match self {
             Self::TelegramHtml => html::render(blocks),
             Self::DiscordMarkdown => marks::render(blocks),
             Self::Plain | Self::Markdown => plain.clone(),
         };
-        Rendered { marked, plain }
+        RenderedMessage { marked, plain }
     }
 
     /// The length of a character inside a piece of this style.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use onyx_connectors::{ConnectorsSettings, Plan, Pushed, plan};
+use onyx_connectors::{ConnectorsSettings, Plan, PushedRequest, plan};
 use onyx_storage::AccountKey;
 use onyx_test_support::networks::{FakeHttp, HttpReply, HttpRequest};
 use onyx_test_support::{Dice, wait_for};
@@ -45,13 +45,13 @@ fn now() -> i64 {
     since.as_secs() as i64
 }
 
-fn pushed(secret: &str, seconds: i64, body: &Value) -> Pushed {
+fn pushed(secret: &str, seconds: i64, body: &Value) -> PushedRequest {
     let body = body.to_string().into_bytes();
     let headers = vec![
         ("x-onyx-timestamp".to_owned(), seconds.to_string()),
         ("x-onyx-signature".to_owned(), signature(secret, seconds, &body)),
     ];
-    Pushed { headers, body }
+    PushedRequest { headers, body }
 }
 
 /// Starts a receiver that fails at random, and returns it with the list of requests that it
@@ -90,8 +90,8 @@ async fn a_signed_message_is_answered_with_a_signed_one_and_an_unsigned_one_is_r
     let refused = [
         pushed("another secret, also long", now(), &body),
         pushed(SECRET, now() - 3_600, &body),
-        Pushed { body: body.to_string().into_bytes(), ..Pushed::default() },
-        Pushed {
+        PushedRequest { body: body.to_string().into_bytes(), ..PushedRequest::default() },
+        PushedRequest {
             body: json!({"id": "1", "peer": "door", "text": "other"}).to_string().into_bytes(),
             ..pushed(SECRET, now(), &body)
         },

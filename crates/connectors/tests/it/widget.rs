@@ -2,7 +2,7 @@
 //! answers.
 
 use futures::{StreamExt as _, stream};
-use onyx_connectors::{Plan, Privacy, Pushed};
+use onyx_connectors::{Plan, Privacy, PushedRequest};
 use onyx_storage::{AccountKey, PeerChange, PeerKey, PeerKind, PeerState};
 use onyx_types::{ErrorCode, Timestamp};
 use serde_json::{Value, json};
@@ -22,12 +22,12 @@ fn widget_plan(more: Value) -> Plan {
     plan_of("widget", json!({"origins": [SITE]}), more, json!([]))
 }
 
-fn pushed(origin: &str, secret: &str, body: &Value) -> Pushed {
+fn pushed(origin: &str, secret: &str, body: &Value) -> PushedRequest {
     let headers = vec![
         ("origin".to_owned(), origin.to_owned()),
         ("x-onyx-visitor".to_owned(), secret.to_owned()),
     ];
-    Pushed { headers, body: body.to_string().into_bytes() }
+    PushedRequest { headers, body: body.to_string().into_bytes() }
 }
 
 async fn write(process: &Process, secret: &str, id: &str, text: &str) {
@@ -77,7 +77,7 @@ async fn only_named_sites_come_in_and_only_with_a_secret_and_only_so_often() {
         pushed("https://evil.example", SECRET, &body),
         pushed("null", SECRET, &body),
         pushed(SITE, "short", &body),
-        Pushed { body: body.to_string().into_bytes(), ..Pushed::default() },
+        PushedRequest { body: body.to_string().into_bytes(), ..PushedRequest::default() },
     ] {
         let fault = process.connectors.accept(&key(), &wrong).await.unwrap_err();
         assert_eq!(fault.code, ErrorCode::Unauthenticated, "{fault:?}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use onyx_egress::{Bounds, Egress, EgressError, Fetched, PrivateHost, Resolver};
+use onyx_egress::{Bounds, Egress, EgressError, FetchedAnswer, PrivateHost, Resolver};
 
 /// Names that resolve as a test says. A name with several answers gives the next one each time.
 #[derive(Default)]
@@ -49,6 +49,6 @@ pub(crate) fn egress(names: &Arc<Names>, private: &[String], bounds: Bounds) -> 
     Egress::new(Arc::clone(names) as Arc<dyn Resolver>, private, bounds)
 }
 
-pub(crate) async fn get(egress: &Egress, url: &str) -> Result<Fetched, EgressError> {
+pub(crate) async fn get(egress: &Egress, url: &str) -> Result<FetchedAnswer, EgressError> {
     egress.get(&url.parse()?, "*/*").await
 }

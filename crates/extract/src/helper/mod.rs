@@ -8,7 +8,7 @@ mod reply;
 mod serve;
 mod task;
 
-pub(crate) use process::{HelperProcess, Silence};
+pub(crate) use process::{HelperProcess, NoHelperAnswer};
 pub(crate) use reply::{Answer, Reply};
 pub use serve::{Confinement, serve_helper};
 pub(crate) use task::Task;

@@ -21,7 +21,7 @@ pub(crate) struct HelperProcess {
 }
 
 /// Why a helper gave no answer.
-pub(crate) enum Silence {
+pub(crate) enum NoHelperAnswer {
     NotStarted(io::Error),
     /// It took too long, or the kernel ended it at one of its limits.
     Ended,
@@ -36,15 +36,15 @@ impl HelperProcess {
         task: &Task,
         bytes: &[u8],
         patience: Duration,
-    ) -> Result<Vec<u8>, Silence> {
+    ) -> Result<Vec<u8>, NoHelperAnswer> {
         let asked = tokio::time::timeout(patience, self.answer(task, bytes)).await;
-        asked.unwrap_or(Err(Silence::Ended))
+        asked.unwrap_or(Err(NoHelperAnswer::Ended))
     }
 
-    async fn answer(&self, task: &Task, bytes: &[u8]) -> Result<Vec<u8>, Silence> {
-        let mut child = self.start(task).map_err(Silence::NotStarted)?;
+    async fn answer(&self, task: &Task, bytes: &[u8]) -> Result<Vec<u8>, NoHelperAnswer> {
+        let mut child = self.start(task).map_err(NoHelperAnswer::NotStarted)?;
         let (Some(mut into), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Silence::Ended);
+            return Err(NoHelperAnswer::Ended);
         };
         let send = async move {
             // The helper may answer and close its input before it has read everything.
@@ -54,12 +54,12 @@ impl HelperProcess {
         let mut answer = Vec::new();
         let mut from = from.take(LONGEST_ANSWER);
         let ((), read) = tokio::join!(send, from.read_to_end(&mut answer));
-        read.map_err(|_| Silence::Ended)?;
-        let ended = child.wait().await.map_err(|_| Silence::Ended)?;
+        read.map_err(|_| NoHelperAnswer::Ended)?;
+        let ended = child.wait().await.map_err(|_| NoHelperAnswer::Ended)?;
         match ended.code() {
             Some(0) => Ok(answer),
-            Some(_) => Err(Silence::Failed),
-            None => Err(Silence::Ended),
+            Some(_) => Err(NoHelperAnswer::Failed),
+            None => Err(NoHelperAnswer::Ended),
         }
     }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::{Answer, MEMORY, PARSING_SECONDS, RECOGNISING_SECONDS, Reply, Task};
-use crate::{Document, ExtractError, Extracted, LARGEST_DOCUMENT, pdf};
+use crate::{Document, ExtractError, ExtractedText, LARGEST_DOCUMENT, pdf};
 
 /// How the helper process must be confined from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ fn text(document: &[u8]) -> Result<Answer, ExtractError> {
     let document = Document { name: "", media_type: None, bytes: document };
     let read = std::panic::catch_unwind(|| document.extract());
     let damaged = |_| Err(ExtractError::Damaged("its reader gave up".to_owned()));
-    let Extracted { title, markdown, .. } = read.unwrap_or_else(damaged)?;
+    let ExtractedText { title, markdown, .. } = read.unwrap_or_else(damaged)?;
     Ok(Reply::Text { title, markdown }.into())
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::helper::{Answer, HelperProcess, PARSING_SECONDS, Silence, Task};
 use crate::pdf::{self, Page, Section};
 use crate::recogniser::{Recogniser, Recognition};
-use crate::{Document, ExtractError, Extracted, Kind, LARGEST_DOCUMENT};
+use crate::{Document, ExtractError, ExtractedText, Kind, LARGEST_DOCUMENT};
 
 /// How many documents are parsed at once.
 const PARSED_AT_ONCE: usize = 2;
@@ -76,7 +76,7 @@ impl Reader {
         name: String,
         media_type: Option<String>,
         bytes: Vec<u8>,
-    ) -> Result<Extracted, ExtractError> {
+    ) -> Result<ExtractedText, ExtractError> {
         if bytes.len() > LARGEST_DOCUMENT {
             return Err(ExtractError::TooLarge { limit: LARGEST_DOCUMENT });
         }
@@ -90,7 +90,7 @@ impl Reader {
                 return self.read_here(name, media_type, bytes).await;
             }
         };
-        Extracted { kind, title, markdown, lacks: None }.bounded()
+        ExtractedText { kind, title, markdown, lacks: None }.bounded()
     }
 
     async fn read_here(
@@ -98,7 +98,7 @@ impl Reader {
         name: String,
         media_type: Option<String>,
         bytes: Vec<u8>,
-    ) -> Result<Extracted, ExtractError> {
+    ) -> Result<ExtractedText, ExtractError> {
         let _turn = turn(&self.parsing).await?;
         let read = move || {
             Document { name: &name, media_type: media_type.as_deref(), bytes: &bytes }.extract()
@@ -109,7 +109,7 @@ impl Reader {
         })
     }
 
-    async fn pdf(&self, bytes: &[u8]) -> Result<Extracted, ExtractError> {
+    async fn pdf(&self, bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
         let pages = self.answer(&Task::Pages, bytes).await?.pages()?;
         let sections = if pages.iter().any(Page::is_picture) {
             self.scanned(bytes, pages).await?

@@ -37,7 +37,7 @@ enum RowEnds {
 
 /// What the coded black runs are on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(super) enum InkColour {
     Dark,
     Light,
 }
@@ -64,7 +64,7 @@ impl FaxSettings {
     }
 }
 
-impl Ink {
+impl InkColour {
     pub(super) fn of(settings: &FaxSettings, colours: &Colours) -> Self {
         let (black, white) = (colours.of_bit(settings.black), colours.of_bit(1 - settings.black));
         if black <= white { Self::Dark } else { Self::Light }
@@ -76,7 +76,7 @@ pub(super) fn tiff(
     data: &[u8],
     size: Size,
     settings: &FaxSettings,
-    ink: Ink,
+    ink: InkColour,
 ) -> Result<Vec<u8>, ExtractError> {
     let (compression, options) = compression(data, settings)?;
     let long = |number: usize| {
@@ -91,8 +91,8 @@ pub(super) fn tiff(
     head.short(
         262,
         match ink {
-            Ink::Dark => 0,
-            Ink::Light => 1,
+            InkColour::Dark => 0,
+            InkColour::Light => 1,
         },
     );
     head.short(266, 1);
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn a_fax_of_group_4_becomes_a_tiff_with_its_data_at_the_end() {
         let settings = settings(&[("K", Object::Integer(-1)), ("Columns", Object::Integer(900))]);
-        let file = tiff(b"coded", SIZE, &settings, Ink::Dark).unwrap();
+        let file = tiff(b"coded", SIZE, &settings, InkColour::Dark).unwrap();
         assert_eq!(
             entries(&file),
             [
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_fax_of_group_3_is_known_by_its_line_ends() {
         let coding = |of: &[(&str, Object)], data: &[u8]| {
-            let file = tiff(data, SIZE, &settings(of), Ink::Light);
+            let file = tiff(data, SIZE, &settings(of), InkColour::Light);
             file.map(|file| {
                 let all = entries(&file);
                 let of = |tag| all.iter().find(|(own, _)| *own == tag).map(|(_, value)| *value);
@@ -264,9 +264,9 @@ mod tests {
             Colours::of(&Document::new(), &picture).unwrap()
         };
         let black_is_one = settings(&[("BlackIs1", Object::Boolean(true))]);
-        assert_eq!(Ink::of(&settings(&[]), &colours(&[0, 1])), Ink::Dark);
-        assert_eq!(Ink::of(&settings(&[]), &colours(&[1, 0])), Ink::Light);
-        assert_eq!(Ink::of(&black_is_one, &colours(&[0, 1])), Ink::Light);
-        assert_eq!(Ink::of(&black_is_one, &colours(&[1, 0])), Ink::Dark);
+        assert_eq!(InkColour::of(&settings(&[]), &colours(&[0, 1])), InkColour::Dark);
+        assert_eq!(InkColour::of(&settings(&[]), &colours(&[1, 0])), InkColour::Light);
+        assert_eq!(InkColour::of(&black_is_one, &colours(&[0, 1])), InkColour::Light);
+        assert_eq!(InkColour::of(&black_is_one, &colours(&[1, 0])), InkColour::Dark);
     }
 }

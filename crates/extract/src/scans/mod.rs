@@ -59,7 +59,7 @@ pub(crate) fn picture(document: &Document, page: ObjectId) -> Result<Vec<u8>, Ex
             let size = Size::of(document, dictionary)?;
             let settings = FaxSettings::of(document, settings);
             let colours = Colours::of(document, dictionary)?;
-            fax::tiff(&data, size, &settings, fax::Ink::of(&settings, &colours))
+            fax::tiff(&data, size, &settings, fax::InkColour::of(&settings, &colours))
         }
         Encoded::Pixels(data) => {
             let size = Size::of(document, dictionary)?;

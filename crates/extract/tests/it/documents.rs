@@ -2,15 +2,19 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use onyx_extract::{Document, ExtractError, Extracted, Kind, LARGEST_DOCUMENT};
+use onyx_extract::{Document, ExtractError, ExtractedText, Kind, LARGEST_DOCUMENT};
 
-fn extract(name: &str, bytes: &[u8]) -> Result<Extracted, ExtractError> {
+fn extract(name: &str, bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
     Document { name, media_type: None, bytes }.extract()
 }
 
-fn extracted(kind: Kind, title: Option<&str>, markdown: &str) -> Result<Extracted, ExtractError> {
+fn extracted(
+    kind: Kind,
+    title: Option<&str>,
+    markdown: &str,
+) -> Result<ExtractedText, ExtractError> {
     let (title, markdown) = (title.map(str::to_owned), markdown.to_owned());
-    Ok(Extracted { kind, title, markdown, lacks: None })
+    Ok(ExtractedText { kind, title, markdown, lacks: None })
 }
 
 #[test]

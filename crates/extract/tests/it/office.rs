@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use onyx_extract::{Document, ExtractError, Extracted, Kind};
+use onyx_extract::{Document, ExtractError, ExtractedText, Kind};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -15,7 +15,7 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+fn extract(bytes: &[u8]) -> Result<ExtractedText, ExtractError> {
     Document { name: "file", media_type: None, bytes }.extract()
 }
 
@@ -46,7 +46,7 @@ fn a_word_document_keeps_its_headings_lists_and_tables() {
     let markdown = "# Lease\n\nTom & Ida rent it.\n\n  - no pets\n| month | rent |\n| --- | --- |\n\
                     | May | 4\\|5 |\n\nSigned.\n\n";
     let (title, markdown) = (Some("Lease".into()), markdown.into());
-    let expected = Extracted { kind: Kind::Docx, title, markdown, lacks: None };
+    let expected = ExtractedText { kind: Kind::Docx, title, markdown, lacks: None };
     assert_eq!(extract(&word(&body.concat())), Ok(expected));
 }
 

@@ -8,7 +8,7 @@ use super::making::no_person;
 use crate::caller::Caller;
 use crate::issuing::Permit;
 use crate::people::Person;
-use crate::settings::Declared;
+use crate::settings::DeclaredPeople;
 
 impl Identity {
     pub fn owner(&self) -> Result<PersonId, Fault> {
@@ -30,7 +30,7 @@ impl Identity {
     }
 
     /// Applies the config. A person who was removed from it is signed out at once.
-    pub async fn declare(&self, declared: Declared) -> Result<(), Fault> {
+    pub async fn declare(&self, declared: DeclaredPeople) -> Result<(), Fault> {
         let _order = self.changing.lock().await;
         self.change(|register| register.declare(declared)).await
     }

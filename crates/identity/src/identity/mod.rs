@@ -28,7 +28,7 @@ use crate::pairing::Pairings;
 use crate::passwords::Passwords;
 use crate::people::OWNER;
 use crate::random;
-use crate::settings::Declared;
+use crate::settings::DeclaredPeople;
 
 pub use making::{BrowserSession, DeviceCredential, Tokens};
 pub use shared::SharedAuthentication;
@@ -76,7 +76,7 @@ impl Identity {
     pub async fn open(
         accounts: Arc<dyn Accounts>,
         clock: Arc<dyn Clock>,
-        declared: Declared,
+        declared: DeclaredPeople,
     ) -> Result<Self, Fault> {
         let mut people = accounts.people().await?;
         if declared.owner.is_none() && people.iter().all(|row| row.role != Role::Owner) {

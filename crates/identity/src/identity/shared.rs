@@ -14,7 +14,7 @@ use crate::jwt::Signer;
 use crate::limiter::Limits;
 use crate::links::Links;
 use crate::pairing::Pairings;
-use crate::settings::Declared;
+use crate::settings::DeclaredPeople;
 
 /// Limits the database queries that guessed credentials can cause.
 const LEAST_BETWEEN: Duration = Duration::from_millis(200);
@@ -35,7 +35,7 @@ impl Identity {
     pub async fn open_shared(
         accounts: Arc<dyn Accounts>,
         clock: Arc<dyn Clock>,
-        declared: Declared,
+        declared: DeclaredPeople,
         shared: SharedAuthentication,
     ) -> Result<Self, Fault> {
         let mut identity = Self::open(accounts, clock, declared).await?;

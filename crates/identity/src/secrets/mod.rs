@@ -45,7 +45,7 @@ pub struct Secrets {
 }
 
 /// A row, and the secret sealed in it.
-type Resealed = (SealedSecret, Secret);
+type RowWithSecret = (SealedSecret, Secret);
 
 struct OpenedSecret {
     row: SealedSecret,
@@ -245,7 +245,7 @@ impl Secrets {
     }
 
     /// The rows under the new key, and the names of the keys that are no longer needed.
-    fn reseal(&self, key: &Key) -> Result<(Vec<Resealed>, Vec<String>), Fault> {
+    fn reseal(&self, key: &Key) -> Result<(Vec<RowWithSecret>, Vec<String>), Fault> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         let (mut rows, mut old) = (Vec::new(), Vec::new());
         for secret in opened.values() {
@@ -287,7 +287,7 @@ impl Secrets {
         Ok(rows)
     }
 
-    async fn keep(&self, rows: Vec<Resealed>) -> Result<(), Fault> {
+    async fn keep(&self, rows: Vec<RowWithSecret>) -> Result<(), Fault> {
         self.store.put_secrets(rows.iter().map(|(row, _)| row.clone()).collect()).await?;
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         for (row, value) in rows {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use onyx_identity::{BrowserSession, Declared, PersonSource, Proof, Token};
+use onyx_identity::{BrowserSession, DeclaredPeople, PersonSource, Proof, Token};
 use onyx_storage::Role;
 use onyx_types::ErrorCode::{Forbidden, InvalidRequest, NotFound, Unauthenticated};
 use onyx_types::Grant;
@@ -53,11 +53,11 @@ async fn the_config_may_name_the_owner() {
 #[test]
 fn bad_lists_of_people_are_refused() {
     let token = || Token::new("t");
-    let names = |text| Declared::new(Vec::new(), Some(text), token());
+    let names = |text| DeclaredPeople::new(Vec::new(), Some(text), token());
     assert!(names("sebastian, petra,,").is_ok());
     let why = names("sebastian,../petra").unwrap_err();
     assert!(why.message.starts_with("VALID_PERSONS: \"../petra\""), "{why}");
-    let people = |value| Declared::new(serde_json::from_value(value).unwrap(), None, token());
+    let people = |value| DeclaredPeople::new(serde_json::from_value(value).unwrap(), None, token());
     assert!(people(json!(["anna", {"id": "anna"}])).is_err());
     let two = json!([{"id": "anna", "role": "owner"}, {"id": "bert", "role": "owner"}]);
     assert!(people(two).is_err());

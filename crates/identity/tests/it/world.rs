@@ -3,7 +3,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use onyx_identity::{
-    Attempt, BrowserSession, Caller, Declared, Identity, Lifetime, NewToken, Proof, Secret, Token,
+    Attempt, BrowserSession, Caller, DeclaredPeople, Identity, Lifetime, NewToken, Proof, Secret,
+    Token,
 };
 use onyx_storage::{Home, Store};
 use onyx_test_support::ManualClock;
@@ -29,8 +30,8 @@ pub(crate) fn shown(session: &BrowserSession) -> Proof<'_> {
     Proof::Session { cookie: session.cookie.reveal(), page_key: Some(session.page_key.reveal()) }
 }
 
-pub(crate) fn declared(people: Value, token: &str) -> Declared {
-    Declared::new(serde_json::from_value(people).unwrap(), None, Token::new(token)).unwrap()
+pub(crate) fn declared(people: Value, token: &str) -> DeclaredPeople {
+    DeclaredPeople::new(serde_json::from_value(people).unwrap(), None, Token::new(token)).unwrap()
 }
 
 pub(crate) async fn open_store(folder: &Path, clock: &Arc<ManualClock>) -> Store {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::tree::path;
 use crate::error::ImportError;
 use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
-use crate::reading::{Opened, Reading, json_file, number, object, seconds, text};
+use crate::reading::{OpenedExport, Reading, json_file, number, object, seconds, text};
 
-pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
+pub(crate) fn read(opened: &OpenedExport, reading: &mut Reading) -> Result<(), ImportError> {
     let files = conversation_files(opened)?;
     for file in &files {
         let conversations = json_file(opened, file).and_then(|value| list(file, value));
@@ -29,7 +29,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
     Ok(())
 }
 
-fn conversation_files(opened: &Opened) -> Result<Vec<String>, ImportError> {
+fn conversation_files(opened: &OpenedExport) -> Result<Vec<String>, ImportError> {
     if let Some(only) = opened.only() {
         return Ok(vec![only.to_owned()]);
     }
@@ -45,7 +45,7 @@ fn conversation_files(opened: &Opened) -> Result<Vec<String>, ImportError> {
 
 /// Names the rest of the archive in the report, with one line for each kind.
 fn tell_the_rest(
-    opened: &Opened,
+    opened: &OpenedExport,
     taken: &[String],
     reading: &mut Reading,
 ) -> Result<(), ImportError> {

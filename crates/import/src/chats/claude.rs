@@ -9,9 +9,9 @@ use crate::error::ImportError;
 use crate::form::{
     ImportTarget, ImportedFile, ImportedMessage, ImportedPart, ImportedSession, Item,
 };
-use crate::reading::{Opened, Reading, iso, json_file, text};
+use crate::reading::{OpenedExport, Reading, iso, json_file, text};
 
-pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
+pub(crate) fn read(opened: &OpenedExport, reading: &mut Reading) -> Result<(), ImportError> {
     let file = opened.only().unwrap_or("conversations.json");
     if !opened.has(file) {
         let why = "it holds no conversations.json".to_owned();
@@ -192,7 +192,7 @@ fn attachments(message: &Map<String, Value>) -> String {
 }
 
 /// Imports the instructions and documents of projects as files of the vault.
-fn projects(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
+fn projects(opened: &OpenedExport, reading: &mut Reading) -> Result<(), ImportError> {
     let file = "projects.json";
     if !opened.has(file) {
         return Ok(());

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use super::tree::path;
 use crate::error::ImportError;
 use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
-use crate::reading::{Database, Opened, Reading, json_file, number, object, seconds, text};
+use crate::reading::{Database, OpenedExport, Reading, json_file, number, object, seconds, text};
 
 const DATABASE: &str = "webui.db";
 
-pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
+pub(crate) fn read(opened: &OpenedExport, reading: &mut Reading) -> Result<(), ImportError> {
     match opened.only() {
         Some(file) if is_database(opened, file)? => database(opened, file, reading),
         Some(file) => export(opened, file, reading),
@@ -33,7 +33,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
     }
 }
 
-fn is_database(opened: &Opened, file: &str) -> Result<bool, ImportError> {
+fn is_database(opened: &OpenedExport, file: &str) -> Result<bool, ImportError> {
     use std::io::Read as _;
     let path = opened.root().join(file);
     let mut begin = Vec::new();
@@ -42,7 +42,7 @@ fn is_database(opened: &Opened, file: &str) -> Result<bool, ImportError> {
     Ok(begin == b"SQLite format 3")
 }
 
-fn export(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), ImportError> {
+fn export(opened: &OpenedExport, file: &str, reading: &mut Reading) -> Result<(), ImportError> {
     let chats = json_file(opened, file).and_then(|value| match value {
         Value::Array(chats) => Ok(chats),
         _ => Err(ImportError::broken(file, 1, "a list of chats is expected")),
@@ -88,7 +88,7 @@ struct StoredChat {
     archived: bool,
 }
 
-fn database(opened: &Opened, file: &str, reading: &mut Reading) -> Result<(), ImportError> {
+fn database(opened: &OpenedExport, file: &str, reading: &mut Reading) -> Result<(), ImportError> {
     let database = Database::open(&opened.root().join(file), file)?;
     if !database.has_table("chat")? {
         return Err(ImportError::NotIt {

@@ -13,14 +13,14 @@ use crate::openclaw::{
     agent_id, connector, cron_job, mcp_server, our_model_name, provider, skill_folder,
     workspace_files,
 };
-use crate::reading::{Opened, Reading, json_file, json_lines, object, text, walk};
+use crate::reading::{OpenedExport, Reading, json_file, json_lines, object, text, walk};
 
 const CONFIG: &str = "config.json";
 const AGENT: &str = "nanobot";
 /// Files of a workspace that are read in another way, or that only nanobot can use.
 const APART: [&str; 4] = ["skills/", "sessions/", "cron/", "history/"];
 
-pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
+pub(crate) fn read(opened: &OpenedExport, reading: &mut Reading) -> Result<(), ImportError> {
     let config = if opened.has(CONFIG) {
         let config = json_file(opened, CONFIG);
         reading.tolerate(config)?
@@ -55,7 +55,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
 }
 
 /// The workspace, which is usually `workspace`, or the given folder itself if it is one.
-fn workspace(opened: &Opened) -> Option<PathBuf> {
+fn workspace(opened: &OpenedExport) -> Option<PathBuf> {
     let is_one = |folder: &str| {
         opened.has(&format!("{folder}AGENTS.md")) || opened.has(&format!("{folder}SOUL.md"))
     };
@@ -130,7 +130,7 @@ fn agent(config: &Map<String, Value>, reading: &mut Reading) -> Map<String, Valu
 /// Reads `jobs.json`, and the changes since it was last written, which are in `action.jsonl` beside
 /// it.
 fn jobs(
-    opened: &Opened,
+    opened: &OpenedExport,
     workspace: Option<&PathBuf>,
     reading: &mut Reading,
 ) -> Result<(), ImportError> {
@@ -146,7 +146,7 @@ fn jobs(
 }
 
 fn stored_jobs(
-    opened: &Opened,
+    opened: &OpenedExport,
     folder: &str,
     reading: &mut Reading,
 ) -> Result<Vec<Map<String, Value>>, ImportError> {

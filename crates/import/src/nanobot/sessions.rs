@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::error::ImportError;
 use crate::form::{ImportedMessage, ImportedPart, ImportedSession};
-use crate::reading::{Opened, Reading, iso, json_lines, object, text, words};
+use crate::reading::{OpenedExport, Reading, iso, json_lines, object, text, words};
 
 pub(super) fn read(
-    opened: &Opened,
+    opened: &OpenedExport,
     workspace: Option<&PathBuf>,
     agent: &AgentId,
     reading: &mut Reading,
@@ -25,7 +25,7 @@ pub(super) fn read(
 /// Reads a folder and the folders below it, because newer versions keep the sessions of each
 /// workspace in a folder of its own.
 fn read_folder(
-    opened: &Opened,
+    opened: &OpenedExport,
     folder: &str,
     agent: &AgentId,
     reading: &mut Reading,

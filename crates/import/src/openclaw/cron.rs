@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 use super::{agent_id, our_model_name};
 use crate::error::ImportError;
 use crate::form::{ImportedJob, Item};
-use crate::reading::{Database, Opened, Reading, json_file, millis, number, object, text};
+use crate::reading::{Database, OpenedExport, Reading, json_file, millis, number, object, text};
 
 const DATABASE: &str = "state/openclaw.sqlite";
 const FILE: &str = "cron/jobs.json";
 
-pub(super) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
+pub(super) fn read(opened: &OpenedExport, reading: &mut Reading) -> Result<(), ImportError> {
     let mut jobs = Vec::new();
     if opened.has(DATABASE) {
         let found = from_database(opened);
@@ -40,7 +40,7 @@ pub(super) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
     Ok(())
 }
 
-fn from_database(opened: &Opened) -> Result<Vec<Map<String, Value>>, ImportError> {
+fn from_database(opened: &OpenedExport) -> Result<Vec<Map<String, Value>>, ImportError> {
     let database = Database::open(&opened.root().join(DATABASE), DATABASE)?;
     if !database.has_table("cron_jobs")? {
         return Ok(Vec::new());

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ImportError;
 use crate::form::{ImportedAgent, Item};
-use crate::reading::{Opened, Reading, json5, object, text};
+use crate::reading::{OpenedExport, Reading, json5, object, text};
 
 pub(crate) use config::{connector, mcp_server, our_model_name, provider};
 pub(crate) use cron::cron_job;
@@ -25,7 +25,7 @@ const CONFIGS: [&str; 3] = ["openclaw.json", "moltbot.json", "clawdbot.json"];
 /// The agent's name if no config gives one.
 const FIRST_AGENT: &str = "main";
 
-pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportError> {
+pub(crate) fn read(opened: &OpenedExport, reading: &mut Reading) -> Result<(), ImportError> {
     let config = read_config(opened, reading)?;
     let has_agents = opened.has_folder("agents") || opened.has_folder("workspace");
     if config.is_none() && !has_agents {
@@ -62,7 +62,7 @@ pub(crate) fn read(opened: &Opened, reading: &mut Reading) -> Result<(), ImportE
 }
 
 fn read_config(
-    opened: &Opened,
+    opened: &OpenedExport,
     reading: &mut Reading,
 ) -> Result<Option<Map<String, Value>>, ImportError> {
     let Some(name) = CONFIGS.iter().find(|name| opened.has(name)) else { return Ok(None) };
@@ -90,7 +90,7 @@ struct Agent<'c> {
 /// folders of `agents`.
 fn agents<'c>(
     config: &'c Map<String, Value>,
-    opened: &Opened,
+    opened: &OpenedExport,
 ) -> Result<Vec<Agent<'c>>, ImportError> {
     let section = object(config, "agents");
     let list = section.and_then(|section| section.get("list")).and_then(Value::as_array);
@@ -136,7 +136,7 @@ fn settle_first(agents: &mut [Agent<'_>]) {
 
 impl Agent<'_> {
     /// The workspace that the config names, or the default one of OpenClaw.
-    fn workspace(&self, config: &Map<String, Value>, opened: &Opened) -> Option<PathBuf> {
+    fn workspace(&self, config: &Map<String, Value>, opened: &OpenedExport) -> Option<PathBuf> {
         let defaults = object(config, "agents").and_then(|agents| object(agents, "defaults"));
         let own = self.settings.and_then(|settings| text(settings, "workspace"));
         let shared = defaults.and_then(|defaults| text(defaults, "workspace"));
@@ -153,7 +153,7 @@ const OWN_FOLDERS: [&str; 3] = [".openclaw", ".moltbot", ".clawdbot"];
 
 /// The path of a folder that a config names. A folder within OpenClaw's own folder is looked up in
 /// the given home, which may be a copy. An archive may not name a folder outside itself.
-fn located(named: &str, opened: &Opened) -> Option<PathBuf> {
+fn located(named: &str, opened: &OpenedExport) -> Option<PathBuf> {
     let path = Path::new(named);
     let parts: Vec<_> = path.components().collect();
     let is_own = |part: &Component<'_>| OWN_FOLDERS.iter().any(|own| part.as_os_str() == *own);
@@ -169,7 +169,7 @@ fn stays_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn tell_the_rest(opened: &Opened, config: &Map<String, Value>, reading: &mut Reading) {
+fn tell_the_rest(opened: &OpenedExport, config: &Map<String, Value>, reading: &mut Reading) {
     if opened.has_folder("credentials") || object(config, "auth").is_some() {
         reading.left_out(
             "sign-ins and keys of providers",

@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use super::transcript::{Branch, Record, Transcript};
 use crate::error::ImportError;
-use crate::reading::{Database, Opened, Reading, json_file, json_lines, text};
+use crate::reading::{Database, OpenedExport, Reading, json_file, json_lines, text};
 
 const LARGEST_RECORD: u64 = 8 * 1024 * 1024;
 
 pub(super) fn read(
-    opened: &Opened,
+    opened: &OpenedExport,
     agent: &str,
     id: &AgentId,
     reading: &mut Reading,
@@ -30,7 +30,7 @@ pub(super) fn read(
 
 /// Reads the sessions of a database and returns their names.
 fn from_database(
-    opened: &Opened,
+    opened: &OpenedExport,
     file: &str,
     agent: &AgentId,
     reading: &mut Reading,
@@ -180,7 +180,7 @@ fn titled(entry: &Map<String, Value>) -> Option<(String, String)> {
 }
 
 fn from_files(
-    opened: &Opened,
+    opened: &OpenedExport,
     agent: &str,
     id: &AgentId,
     known: &HashSet<String>,

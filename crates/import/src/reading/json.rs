@@ -3,11 +3,11 @@
 use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value};
 
-use super::Opened;
+use super::OpenedExport;
 use crate::error::ImportError;
 
 /// Reads a whole file. Line numbers are the file's own.
-pub(crate) fn json_file(opened: &Opened, file: &str) -> Result<Value, ImportError> {
+pub(crate) fn json_file(opened: &OpenedExport, file: &str) -> Result<Value, ImportError> {
     let bytes = opened.bytes(file)?;
     serde_json::from_slice(&bytes)
         .map_err(|error| ImportError::broken(file, error.line(), plain(&error)))

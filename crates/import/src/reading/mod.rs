@@ -12,14 +12,14 @@ use crate::form::{Import, ImportedMessage, ImportedPart, ImportedSession, Item, 
 
 pub(crate) use database::Database;
 pub(crate) use json::{json_file, json_lines, json5, number, object, text, words};
-pub(crate) use opened::Opened;
+pub(crate) use opened::OpenedExport;
 pub use opened::Upload;
 pub(crate) use times::{iso, millis, seconds};
 pub(crate) use walk::{FoundFile, walk};
 
 /// What to do with a file that is not in its program's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Broken {
+pub enum BrokenFiles {
     /// The import stops, and nothing is written.
     #[default]
     Stop,
@@ -30,13 +30,13 @@ pub enum Broken {
 /// The items and notes that were found so far.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    broken: Broken,
+    broken: BrokenFiles,
     items: Vec<Item>,
     notes: Vec<Note>,
 }
 
 impl Reading {
-    pub(crate) fn new(broken: Broken) -> Self {
+    pub(crate) fn new(broken: BrokenFiles) -> Self {
         Self { broken, items: Vec::new(), notes: Vec::new() }
     }
 
@@ -63,7 +63,7 @@ impl Reading {
     ) -> Result<Option<T>, ImportError> {
         match read {
             Ok(value) => Ok(Some(value)),
-            Err(error) if self.broken == Broken::Skip && error.is_of_one_file() => {
+            Err(error) if self.broken == BrokenFiles::Skip && error.is_of_one_file() => {
                 self.left_out(error.to_string(), "it is broken");
                 Ok(None)
             }

@@ -17,14 +17,14 @@ const LARGEST_ARCHIVE: u64 = 4 * 1024 * 1024 * 1024;
 const MOST_FILES: usize = 200_000;
 
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedExport {
     root: PathBuf,
     /// The name of the file, if the export is a single file.
     only: Option<String>,
     unpacked: Option<TempDir>,
 }
 
-impl Opened {
+impl OpenedExport {
     pub(crate) fn at(path: &Path) -> Result<Self, ImportError> {
         let kind = fs::metadata(path).map_err(ImportError::io(path))?;
         if kind.is_dir() {

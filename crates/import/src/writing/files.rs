@@ -6,7 +6,7 @@ use onyx_storage::{Area, Change, Expect, Object, ObjectKey, StoreError};
 use onyx_types::{Author, Fault, Origin};
 use serde_json::{Map, Value};
 
-use super::{Mode, Writer, Written};
+use super::{ItemOutcome, Mode, Writer};
 use crate::form::{ImportTarget, ImportedFile, ImportedJob, ImportedSkill};
 use crate::report::Outcome;
 
@@ -23,7 +23,7 @@ struct Target {
 }
 
 impl Writer<'_> {
-    pub(super) async fn file(&self, file: &ImportedFile) -> Result<Written, Fault> {
+    pub(super) async fn file(&self, file: &ImportedFile) -> Result<ItemOutcome, Fault> {
         let target = self.target(file).map_err(Fault::from)?;
         let content = match &file.place {
             ImportTarget::Memory { .. } if file.path.starts_with("daily/") => marked(&file.content),
@@ -43,7 +43,7 @@ impl Writer<'_> {
                 self.put(&target, Some(&before), &both).await
             }
             ImportTarget::Persona { .. } | ImportTarget::Vault => {
-                Ok(Written::kept("a different file with this name exists"))
+                Ok(ItemOutcome::kept("a different file with this name exists"))
             }
         }
     }
@@ -75,7 +75,7 @@ impl Writer<'_> {
 
     /// Writes a skill. `SKILL.md` is written last: a folder without it is no skill, so an
     /// interrupted import leaves none.
-    pub(super) async fn skill(&self, skill: &ImportedSkill) -> Result<Written, Fault> {
+    pub(super) async fn skill(&self, skill: &ImportedSkill) -> Result<ItemOutcome, Fault> {
         let mut files: Vec<_> = skill.files.iter().collect();
         files.sort_by_key(|file| (file.path == SKILL_FILE, file.path.clone()));
         let mut missing = Vec::new();
@@ -85,7 +85,7 @@ impl Writer<'_> {
             match self.get(&target).await? {
                 None => missing.push((target, &file.content)),
                 Some(here) if here.bytes == file.content => {}
-                Some(_) => return Ok(Written::kept("a different skill with this name exists")),
+                Some(_) => return Ok(ItemOutcome::kept("a different skill with this name exists")),
             }
         }
         if missing.is_empty() {
@@ -99,7 +99,7 @@ impl Writer<'_> {
 
     /// Writes a job. A job that was not accepted does not fire: it waits in the Inbox. If another
     /// job has the same name, the name of its program is added.
-    pub(super) async fn job(&self, job: &ImportedJob) -> Result<Written, Fault> {
+    pub(super) async fn job(&self, job: &ImportedJob) -> Result<ItemOutcome, Fault> {
         let text = job_file(&job.fields, &job.prompt);
         let other = format!("{}-{}", job.id, self.source.as_str());
         for name in [&job.id, &other] {
@@ -108,7 +108,7 @@ impl Writer<'_> {
                 None => {
                     let written = self.put(&target, None, text.as_bytes()).await?;
                     let why = (name == &other).then(|| format!("it is called {other} here"));
-                    return Ok(Written { why, ..written });
+                    return Ok(ItemOutcome { why, ..written });
                 }
                 Some(here) if here.bytes == text.as_bytes() => {
                     return Ok(Outcome::AlreadyThere.into());
@@ -116,7 +116,7 @@ impl Writer<'_> {
                 Some(_) => {}
             }
         }
-        Ok(Written::kept("different jobs with this name exist"))
+        Ok(ItemOutcome::kept("different jobs with this name exist"))
     }
 
     fn in_vault(&self, path: &str) -> Result<Target, Fault> {
@@ -147,7 +147,7 @@ impl Writer<'_> {
         target: &Target,
         before: Option<&Object>,
         content: &[u8],
-    ) -> Result<Written, Fault> {
+    ) -> Result<ItemOutcome, Fault> {
         let outcome = if before.is_some() { Outcome::Added } else { Outcome::New };
         if self.mode == Mode::DryRun {
             return Ok(outcome.into());

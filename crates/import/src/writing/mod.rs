@@ -41,18 +41,18 @@ impl std::fmt::Debug for Writer<'_> {
 
 /// The result for one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct ItemOutcome {
     pub outcome: Outcome,
     pub why: Option<String>,
 }
 
-impl Written {
+impl ItemOutcome {
     fn kept(why: &str) -> Self {
         Self { outcome: Outcome::Kept, why: Some(why.to_owned()) }
     }
 }
 
-impl From<Outcome> for Written {
+impl From<Outcome> for ItemOutcome {
     fn from(outcome: Outcome) -> Self {
         Self { outcome, why: None }
     }
@@ -60,7 +60,7 @@ impl From<Outcome> for Written {
 
 impl Writer<'_> {
     /// Writes an item; `None` for agents, settings and notes, which are not written here.
-    pub async fn write(&self, item: &Item) -> Result<Option<Written>, Fault> {
+    pub async fn write(&self, item: &Item) -> Result<Option<ItemOutcome>, Fault> {
         Ok(Some(match item {
             Item::File(file) => self.file(file).await?,
             Item::Skill(skill) => self.skill(skill).await?,

@@ -14,7 +14,7 @@ use onyx_types::{
 };
 
 use super::turns::{Participants, message_ids, turns};
-use super::{Mode, Writer, Written};
+use super::{ItemOutcome, Mode, Writer};
 use crate::form::ImportedSession;
 use crate::ids::session_id;
 use crate::report::Outcome;
@@ -34,7 +34,7 @@ enum Progress {
 }
 
 impl Writer<'_> {
-    pub(super) async fn session(&self, session: &ImportedSession) -> Result<Written, Fault> {
+    pub(super) async fn session(&self, session: &ImportedSession) -> Result<ItemOutcome, Fault> {
         let agent = session.agent.as_ref().unwrap_or(&self.default_agent);
         let id = session_id(self.source, &session.key);
         let row = self.store.ledger.session(&self.person, id).await?;
@@ -54,7 +54,7 @@ impl Writer<'_> {
                 return Ok(Outcome::AlreadyThere.into());
             }
             Progress::Elsewhere => {
-                return Ok(Written::kept("it was continued here, so nothing was added"));
+                return Ok(ItemOutcome::kept("it was continued here, so nothing was added"));
             }
         };
         let outcome = if first == 0 { Outcome::New } else { Outcome::Added };

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use onyx_import::{Broken, Import, ImportedPart, ImportedSession, Item, Source, read};
+use onyx_import::{BrokenFiles, Import, ImportedPart, ImportedSession, Item, Source, read};
 use zip::write::SimpleFileOptions;
 
 use super::support::{copy_of, fixture, notes, read_copy};
@@ -82,7 +82,7 @@ fn a_name_that_leads_out_of_an_archive_stops_it() {
     zip.start_file("../evil.json", SimpleFileOptions::default()).unwrap();
     zip.write_all(b"[]").unwrap();
     zip.finish().unwrap();
-    let error = read(Source::ChatGpt, &archive, Broken::Stop).unwrap_err().to_string();
+    let error = read(Source::ChatGpt, &archive, BrokenFiles::Stop).unwrap_err().to_string();
     assert_eq!(error, "export.zip, line 1: \"../evil.json\" leads out of the archive");
 }
 
@@ -93,10 +93,10 @@ fn a_broken_export_is_told_by_file_and_line() {
     let text = fs::read_to_string(&path).unwrap();
     let cut: Vec<&str> = text.lines().take(40).collect();
     fs::write(&path, cut.join("\n")).unwrap();
-    let error = read(Source::ChatGpt, folder.path(), Broken::Stop).unwrap_err().to_string();
+    let error = read(Source::ChatGpt, folder.path(), BrokenFiles::Stop).unwrap_err().to_string();
     assert_eq!(error, "conversations.json, line 40: EOF while parsing an object");
     fs::write(&path, "[{\"id\": \"a\", \"create_time\": 1, \"mapping\": {}}]").unwrap();
-    let error = read(Source::ChatGpt, folder.path(), Broken::Stop).unwrap_err().to_string();
+    let error = read(Source::ChatGpt, folder.path(), BrokenFiles::Stop).unwrap_err().to_string();
     assert_eq!(error, "conversations.json, line 1: conversation 1: it has no `current_node`");
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use onyx_import::{
-    Broken, Import, ImportTarget, ImportedPart, ImportedSession, Item, Kind, SettingPlace, Source,
-    read,
+    BrokenFiles, Import, ImportTarget, ImportedPart, ImportedSession, Item, Kind, SettingPlace,
+    Source, read,
 };
 use serde_json::json;
 
@@ -306,10 +306,10 @@ fn a_broken_session_is_told_by_its_file_and_line() {
     let text = std::fs::read_to_string(&path).unwrap();
     let cut: String = text.lines().take(5).map(|line| format!("{line}\n")).collect();
     std::fs::write(&path, cut + "{\"type\":\"mess").unwrap();
-    let error = read(Source::OpenClaw, home.path(), Broken::Stop).unwrap_err();
+    let error = read(Source::OpenClaw, home.path(), BrokenFiles::Stop).unwrap_err();
     let expected = format!("{file}, line 6: EOF while parsing a string");
     assert_eq!(error.to_string(), expected);
-    let import = read(Source::OpenClaw, home.path(), Broken::Skip).unwrap();
+    let import = read(Source::OpenClaw, home.path(), BrokenFiles::Skip).unwrap();
     assert_eq!(kinds(&import)[&Kind::Session], 1);
     assert!(notes(&import).contains(&format!("{expected} -> it is broken")));
 }
@@ -318,7 +318,7 @@ fn a_broken_session_is_told_by_its_file_and_line() {
 fn a_broken_config_is_told_by_its_line() {
     let home = copy_of("openclaw-legacy");
     std::fs::write(home.path().join("openclaw.json"), "{\n  agents: {\n    list: [ }\n").unwrap();
-    let error = read(Source::OpenClaw, home.path(), Broken::Stop).unwrap_err();
+    let error = read(Source::OpenClaw, home.path(), BrokenFiles::Stop).unwrap_err();
     assert!(error.to_string().starts_with("openclaw.json, line 3: "), "{error}");
 }
 
@@ -389,7 +389,7 @@ fn what_is_no_home_is_told_so() {
         (Source::Claude, "is no export of Claude: it holds no conversations.json"),
         (Source::OpenWebUi, "is no folder of Open WebUI: it holds no webui.db"),
     ] {
-        let error = read(source, empty.path(), Broken::Stop).unwrap_err().to_string();
+        let error = read(source, empty.path(), BrokenFiles::Stop).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
 }

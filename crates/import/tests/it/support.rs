@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onyx_import::{Broken, Import, ImportReport, Item, Kind, Mode, Source, Writer, read};
+use onyx_import::{BrokenFiles, Import, ImportReport, Item, Kind, Mode, Source, Writer, read};
 use onyx_storage::{Home, Store};
 use onyx_types::{AgentId, PersonId, SystemClock};
 use tempfile::TempDir;
@@ -39,7 +39,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 pub(crate) fn read_copy(source: Source, folder: &Path) -> Import {
-    read(source, folder, Broken::Stop).unwrap()
+    read(source, folder, BrokenFiles::Stop).unwrap()
 }
 
 pub(crate) fn person() -> PersonId {

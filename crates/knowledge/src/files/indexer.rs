@@ -38,7 +38,7 @@ pub struct SyncReport {
 }
 
 /// A file that differs from what the table holds.
-struct Changed {
+struct ChangedFile {
     meta: ObjectMeta,
     place: PlacedFile,
     before: Option<SourceRow>,
@@ -94,7 +94,7 @@ impl FileIndexer {
             let unread = how == RereadScope::Changes
                 && before.as_ref().is_some_and(|row| is_unchanged(row, &meta, &reader));
             if !unread {
-                changed.push(Changed { meta, place, before });
+                changed.push(ChangedFile { meta, place, before });
             }
         }
         self.indexing.add_to_done(report.checked - changed.len() as u64);
@@ -127,7 +127,7 @@ impl FileIndexer {
         &self,
         person: Option<&PersonId>,
         reader: &FileReader,
-        mut batch: Vec<Changed>,
+        mut batch: Vec<ChangedFile>,
         how: RereadScope,
         indexed_singly: u64,
     ) -> Result<u64, KnowledgeError> {
@@ -135,12 +135,12 @@ impl FileIndexer {
         // A file that a search has indexed meanwhile keeps its chunks, because the search is about
         // to show them.
         if self.indexed_singly.load(Ordering::Acquire) != indexed_singly {
-            for Changed { meta, before, .. } in &mut batch {
+            for ChangedFile { meta, before, .. } in &mut batch {
                 let key = SourceKey { person: person.cloned(), path: meta.key.to_string() };
                 *before = self.indexing.chunks.source(&key).await?;
             }
         }
-        let readings = batch.into_iter().map(|Changed { meta, place, before }| async move {
+        let readings = batch.into_iter().map(|ChangedFile { meta, place, before }| async move {
             let key = SourceKey { person: person.cloned(), path: meta.key.to_string() };
             let listed = Some(stamp(&meta));
             reader.read(File { key, path: &meta.key, place, listed, before, how }).await
@@ -216,8 +216,10 @@ fn stamp(meta: &ObjectMeta) -> Stamp {
 }
 
 /// The next files that are written together. There is at least one, however large it is.
-fn next_batch(changed: &mut std::iter::Peekable<impl Iterator<Item = Changed>>) -> Vec<Changed> {
-    let mut batch: Vec<Changed> = changed.next().into_iter().collect();
+fn next_batch(
+    changed: &mut std::iter::Peekable<impl Iterator<Item = ChangedFile>>,
+) -> Vec<ChangedFile> {
+    let mut batch: Vec<ChangedFile> = changed.next().into_iter().collect();
     let mut bytes = batch.iter().map(|first| first.meta.size).sum::<u64>();
     while batch.len() < FILES_AT_ONCE
         && let Some(next) = changed.next_if(|next| bytes + next.meta.size <= BYTES_AT_ONCE)

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Expect, FileEnd, Files, FoundObject, Object, ObjectKey, ObjectMeta, Objects, Origins,
-    StoreError, TreeEntry, Wanted, WorkLife,
+    Area, Expect, FileEnd, FileLookup, Files, FoundObject, Object, ObjectKey, ObjectMeta, Objects,
+    Origins, StoreError, TreeEntry, WorkLife,
 };
 use onyx_types::{AgentId, Hash, PersonId};
 
@@ -33,7 +33,7 @@ impl Files for ObservedFiles {
 
     async fn find(
         &self,
-        wanted: Vec<(Area, Wanted)>,
+        wanted: Vec<(Area, FileLookup)>,
     ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         self.files.find(wanted).await
     }

@@ -9,7 +9,7 @@ use crate::status::{Embedding, IndexStatus, IndexWork, Problem, Watching};
 const MOST_PROBLEMS: u32 = 200;
 
 /// The numbers of what the chunk table holds for one person.
-pub(super) struct Counted {
+pub(super) struct PersonCounts {
     sources: u64,
     chunks: u64,
     vectors: u64,
@@ -22,7 +22,7 @@ pub(super) async fn count(
     chunks: &dyn ChunkStore,
     person: &PersonId,
     model: Option<&str>,
-) -> Result<Counted, KnowledgeError> {
+) -> Result<PersonCounts, KnowledgeError> {
     let own = chunks.counts(Some(person), model).await?;
     let shared = chunks.counts(None, model).await?;
     let mut problems = chunks.problems(Some(person), MOST_PROBLEMS).await?;
@@ -31,7 +31,7 @@ pub(super) async fn count(
         path: source.key.rooted_path(),
         reason: source.problem.unwrap_or_default(),
     };
-    Ok(Counted {
+    Ok(PersonCounts {
         sources: own.sources + shared.sources,
         chunks: own.chunks + shared.chunks,
         vectors: own.vectors + shared.vectors,
@@ -40,7 +40,7 @@ pub(super) async fn count(
     })
 }
 
-impl Counted {
+impl PersonCounts {
     pub(super) fn status(
         self,
         work: IndexWork,

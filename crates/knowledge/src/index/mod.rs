@@ -20,7 +20,7 @@ use crate::files::watch::FolderWatch;
 use crate::follow::ChangeFollower;
 use crate::graph::{EntityPage, FactFinder, FactReader, Graph};
 use crate::indexing::Indexing;
-use crate::search::{Hit, Retrieval, Retrieved, Search, SearchResults, Searcher};
+use crate::search::{Hit, Retrieval, RetrievedHits, Search, SearchResults, Searcher};
 use crate::sessions::SessionIndexer;
 use crate::settings::{CurrentSearchSettings, SearchSettings};
 use crate::status::{Embedding, IndexStatus, IndexWork, LoadedTables, Progress};
@@ -287,7 +287,7 @@ impl Index {
     }
 
     /// Finds texts for a message, which the model is given without asking for them.
-    pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<Retrieved, KnowledgeError> {
+    pub async fn retrieve(&self, retrieval: &Retrieval) -> Result<RetrievedHits, KnowledgeError> {
         self.parts.searcher.retrieve(retrieval).await
     }
 

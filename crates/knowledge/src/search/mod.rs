@@ -28,7 +28,7 @@ use ranking::{
 };
 
 pub use hit::{Hit, Search, SearchResults};
-pub use retrieve::{Retrieval, Retrieved};
+pub use retrieve::{Retrieval, RetrievedHits};
 
 const MOST_HITS: usize = 100;
 

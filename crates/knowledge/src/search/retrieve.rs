@@ -24,7 +24,7 @@ pub struct Retrieval {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Retrieved {
+pub struct RetrievedHits {
     /// The hits within the budget, best first and each chunk only once. A message is joined with
     /// those around it.
     pub hits: Vec<Hit>,
@@ -64,7 +64,7 @@ impl Searcher {
     pub(crate) async fn retrieve(
         &self,
         retrieval: &Retrieval,
-    ) -> Result<Retrieved, KnowledgeError> {
+    ) -> Result<RetrievedHits, KnowledgeError> {
         // The searches and the messages around their hits read the same tables.
         let _in_use = self.follower.hold(&retrieval.person);
         let searches: Vec<Search> = retrieval
@@ -87,7 +87,7 @@ impl Searcher {
         let mut hits: Vec<Hit> = answers.into_iter().flat_map(|answer| answer.hits).collect();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
         let hits = self.within_budget(hits, retrieval).await?;
-        Ok(Retrieved { hits, degraded, partial })
+        Ok(RetrievedHits { hits, degraded, partial })
     }
 
     /// Adds the messages around each hit if they fit into the budget, else only the hit. No chunk

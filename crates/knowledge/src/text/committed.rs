@@ -21,7 +21,7 @@ const LANGUAGE_SHARE: u64 = 50;
 const MOST_COUNTS: usize = 4_096;
 
 /// The committed state that searches read.
-pub(super) struct Committed {
+pub(super) struct CommittedIndex {
     pub(super) searcher: Searcher,
     /// The columns that say which chunk each document is, for each segment of the searcher.
     pub(super) columns: Vec<Columns>,
@@ -43,7 +43,7 @@ struct Counts {
     tokens: FxHashMap<Field, u64>,
 }
 
-impl Committed {
+impl CommittedIndex {
     pub(super) fn of(reader: &IndexReader, fields: &Fields) -> Result<Self, KnowledgeError> {
         let searcher = reader.searcher();
         let columns = |part: &SegmentReader| {
@@ -81,7 +81,7 @@ impl Committed {
     }
 }
 
-impl Bm25StatisticsProvider for Committed {
+impl Bm25StatisticsProvider for CommittedIndex {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
         if let Some(count) = self.counts().tokens.get(&field) {
             return Ok(*count);

@@ -34,7 +34,7 @@ use crate::KnowledgeError;
 use crate::chunk::searched_text;
 use crate::visible::VisibleGroups;
 use best::TopScores;
-use committed::Committed;
+use committed::CommittedIndex;
 use query::{RequiredWords, TextQuery};
 use stop_words::StopWords;
 use words::{
@@ -73,7 +73,7 @@ pub(crate) struct TextIndex {
     index: Index,
     reader: IndexReader,
     /// The last committed state.
-    now: Committed,
+    now: CommittedIndex,
     writer: Option<IndexWriter>,
     fields: Fields,
     plain: TextAnalyzer,
@@ -150,7 +150,7 @@ impl TextIndex {
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(0)
             .try_into()?;
-        let now = Committed::of(&reader, &fields)?;
+        let now = CommittedIndex::of(&reader, &fields)?;
         Ok(Self {
             folder: folder.to_owned(),
             index,
@@ -219,7 +219,7 @@ impl TextIndex {
         commit.commit()?;
         self.uncommitted = 0;
         self.reader.reload()?;
-        self.now = Committed::of(&self.reader, &self.fields)?;
+        self.now = CommittedIndex::of(&self.reader, &self.fields)?;
         Ok(())
     }
 

@@ -18,12 +18,12 @@ pub(crate) struct VectorMaker {
     embedders: Arc<Embedders>,
     pub(super) settings: Arc<CurrentSearchSettings>,
     one_at_a_time: tokio::sync::Mutex<()>,
-    known: Mutex<Known>,
+    known: Mutex<KnownVectors>,
 }
 
 /// What is known of the table, so that it need not be read again.
 #[derive(Default)]
-struct Known {
+struct KnownVectors {
     /// The change up to which every chunk had a vector of this model, and token vectors as far as
     /// their bound allowed.
     embedded: Option<EverythingEmbedded>,
@@ -252,7 +252,7 @@ impl VectorMaker {
         Ok(())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownVectors> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,7 +16,7 @@ const FREE_SHARE: u64 = 8;
 
 /// The range of chunks that all have token vectors, or have no words from which to make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Covered {
+struct CoveredChunks {
     from: ChunkId,
     through: ChunkId,
 }
@@ -43,7 +43,7 @@ impl VectorMaker {
             // The next time is soon enough to choose where to begin.
             None if newest > settled => return Ok(()),
             None => {
-                let nothing = Covered { from: ChunkId(newest.0 + 1), through: newest };
+                let nothing = CoveredChunks { from: ChunkId(newest.0 + 1), through: newest };
                 self.note_covered(model, nothing).await?;
             }
         }
@@ -67,7 +67,7 @@ impl VectorMaker {
                 return Ok(());
             }
             if let Some(covered) = self.covered(model).await? {
-                self.note_covered(model, Covered { through: after, ..covered }).await?;
+                self.note_covered(model, CoveredChunks { through: after, ..covered }).await?;
             }
         }
         Ok(())
@@ -92,7 +92,7 @@ impl VectorMaker {
                 return Ok(());
             }
             let from = missing.last().map_or_else(ChunkId::default, |oldest| oldest.id);
-            self.note_covered(model, Covered { from, ..covered }).await?;
+            self.note_covered(model, CoveredChunks { from, ..covered }).await?;
         }
         Ok(())
     }
@@ -111,14 +111,14 @@ impl VectorMaker {
             Some(covered) if covered.from <= newest_gone => {
                 let from = ChunkId(newest_gone.0 + 1);
                 let through = covered.through.max(newest_gone);
-                self.note_covered(model, Covered { from, through }).await
+                self.note_covered(model, CoveredChunks { from, through }).await
             }
             Some(_) | None => Ok(()),
         }
     }
 
     /// The covered range; `None` if nothing is known for this model and this bound.
-    async fn covered(&self, model: &str) -> Result<Option<Covered>, KnowledgeError> {
+    async fn covered(&self, model: &str) -> Result<Option<CoveredChunks>, KnowledgeError> {
         let marks = self.chunks.marks(TOKENS_MADE).await?;
         Ok(marks.first().and_then(|(_, mark)| {
             let mut parts = mark.splitn(4, ' ');
@@ -126,11 +126,15 @@ impl VectorMaker {
             let (from, through, most) = (number()?, number()?, number()?);
             let is_same =
                 most == self.settings.get().most_token_bytes && parts.next() == Some(model);
-            is_same.then_some(Covered { from: ChunkId(from), through: ChunkId(through) })
+            is_same.then_some(CoveredChunks { from: ChunkId(from), through: ChunkId(through) })
         }))
     }
 
-    async fn note_covered(&self, model: &str, covered: Covered) -> Result<(), KnowledgeError> {
+    async fn note_covered(
+        &self,
+        model: &str,
+        covered: CoveredChunks,
+    ) -> Result<(), KnowledgeError> {
         let most = self.settings.get().most_token_bytes;
         let mark = format!("{} {} {most} {model}", covered.from.0, covered.through.0);
         Ok(self.chunks.set_mark(TOKENS_MADE, &mark).await?)

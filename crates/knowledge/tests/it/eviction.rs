@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use onyx_knowledge::{
-    Chunking, Index, IndexSettings, LoadedTables, Retrieval, Retrieved, Search, SearchResults,
+    Chunking, Index, IndexSettings, LoadedTables, Retrieval, RetrievedHits, Search, SearchResults,
     SearchSettings,
 };
 use onyx_storage::{Area, Expect, Home, Membership, Store};
@@ -88,7 +88,7 @@ impl Shelf {
         self.ask(person, text).await.hits.iter().map(onyx_knowledge::Hit::path).collect()
     }
 
-    async fn retrieve(&self, person: &str) -> Retrieved {
+    async fn retrieve(&self, person: &str) -> RetrievedHits {
         let retrieval = Retrieval {
             person: person.parse().unwrap(),
             scopes: vec![Scope::Person, Scope::Shared],

@@ -16,7 +16,9 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{StreamExt, TryStreamExt, iter};
 use onyx_types::{Embedded, Embedder, EmbedderIdentity, ModelFailure, TokenVectors};
 
-use crate::worker::{FailedClass, Job, Keeper, Launch, Order, Refusal, Released, Replies, Reply};
+use crate::worker::{
+    FailedClass, Job, Keeper, Launch, MemoryRelease, Order, Refusal, Replies, Reply,
+};
 use crate::{Allowance, LOCAL, MINILM};
 
 /// How many numbers a vector has.
@@ -41,7 +43,12 @@ pub struct LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    pub fn new(folder: &Path, launch: Launch, allowance: Allowance, released: Released) -> Self {
+    pub fn new(
+        folder: &Path,
+        launch: Launch,
+        allowance: Allowance,
+        released: MemoryRelease,
+    ) -> Self {
         let job = Job::Embed { folder: folder.to_owned(), threads: allowance.threads };
         Self {
             keeper: Keeper::new(launch, job, allowance.idle, released),

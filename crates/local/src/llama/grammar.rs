@@ -184,7 +184,8 @@ impl Grammar<'_> {
         for (name, property) in properties {
             let value = self.expression(property, depth + 1)?;
             let key = literal(&Value::from(name.as_str()).to_string());
-            let need = if required.contains(&name.as_str()) { Need::Must } else { Need::May };
+            let need =
+                if required.contains(&name.as_str()) { MemberNeed::Must } else { MemberNeed::May };
             members.push((format!("{key} ws \":\" ws {value}"), need));
         }
         let members = self.members(&members, others.as_deref())?;
@@ -197,7 +198,7 @@ impl Grammar<'_> {
     /// it is optional, left out, and a comma precedes all but the first that is written.
     fn members(
         &mut self,
-        members: &[(String, Need)],
+        members: &[(String, MemberNeed)],
         others: Option<&str>,
     ) -> Result<String, String> {
         let (mut after_some, mut after_none) = match others {
@@ -213,11 +214,11 @@ impl Grammar<'_> {
             let (written_next, written_first) =
                 (format!("\",\" ws {member} {after_some}"), format!("{member} {after_some}"));
             match need {
-                Need::Must => {
+                MemberNeed::Must => {
                     self.define(&with_comma, &written_next);
                     self.define(&first, &written_first);
                 }
-                Need::May => {
+                MemberNeed::May => {
                     self.define(
                         &with_comma,
                         &format!("{written_next} | {}", or_empty(&after_some)),
@@ -255,7 +256,7 @@ impl Grammar<'_> {
 }
 
 /// Whether a member of an object may be absent.
-enum Need {
+enum MemberNeed {
     Must,
     May,
 }

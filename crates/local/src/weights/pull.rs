@@ -8,7 +8,7 @@ use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt;
 
 use super::checked::{check, sha256_of};
-use super::{ModelsFolder, Stored, WeightsError};
+use super::{ModelsFolder, StoredWeights, WeightsError};
 use crate::gguf::Gguf;
 
 /// How often a broken download is resumed.
@@ -52,7 +52,7 @@ impl ModelsFolder {
         place: &GgufLocation,
         sha256: Option<&str>,
         progress: Progress<'_>,
-    ) -> Result<Stored, Fault> {
+    ) -> Result<StoredWeights, Fault> {
         let target = self.own(name)?;
         std::fs::create_dir_all(self.path()).map_err(WeightsError::file(self.path()))?;
         let part = target.with_extension("gguf.part");
@@ -69,7 +69,7 @@ impl ModelsFolder {
         }
         std::fs::rename(&part, &target).map_err(WeightsError::file(&target))?;
         let bytes = std::fs::metadata(&target).map_err(WeightsError::file(&target))?.len();
-        Ok(Stored { name: name.to_owned(), path: target, bytes, known: None })
+        Ok(StoredWeights { name: name.to_owned(), path: target, bytes, known: None })
     }
 }
 

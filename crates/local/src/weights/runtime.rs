@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::WeightsError;
 use super::checked::{check, copy_hashed, sha256_of};
-use super::folder::{ModelsFolder, Stored};
+use super::folder::{ModelsFolder, StoredWeights};
 use super::known::Platform;
 use super::runtime_files::{RUNTIMES, Runtime};
 
@@ -103,7 +103,7 @@ impl ModelsFolder {
     }
 
     /// Unpacks llama.cpp from the package at a path, completely or not at all.
-    pub fn install_runtime(&self, place: &Path) -> Result<Stored, WeightsError> {
+    pub fn install_runtime(&self, place: &Path) -> Result<StoredWeights, WeightsError> {
         let runtime = Runtime::here().ok_or(WeightsError::Machine { name: LLAMA_CPP })?;
         let archive = runtime.archive_at(place)?;
         let fresh = self.path().join(format!(".{LLAMA_CPP}-{}", std::process::id()));
@@ -131,13 +131,13 @@ impl ModelsFolder {
     }
 
     /// The library as `onyx models pull` and `rm` describe it.
-    pub fn stored_runtime(&self) -> Option<Stored> {
+    pub fn stored_runtime(&self) -> Option<StoredWeights> {
         let bytes = Runtime::here()?.bytes();
         let path = self.runtime()?;
-        Some(Stored { name: LLAMA_CPP.to_owned(), path, bytes, known: None })
+        Some(StoredWeights { name: LLAMA_CPP.to_owned(), path, bytes, known: None })
     }
 
-    pub fn remove_runtime(&self) -> Result<Stored, WeightsError> {
+    pub fn remove_runtime(&self) -> Result<StoredWeights, WeightsError> {
         let path = self.path().join(LLAMA_CPP);
         let absent = || WeightsError::Absent(LLAMA_CPP.to_owned());
         let bytes = Runtime::here().ok_or_else(absent)?.bytes();
@@ -145,7 +145,7 @@ impl ModelsFolder {
             return Err(absent());
         }
         fs::remove_dir_all(&path).map_err(WeightsError::file(&path))?;
-        Ok(Stored { name: LLAMA_CPP.to_owned(), path, bytes, known: None })
+        Ok(StoredWeights { name: LLAMA_CPP.to_owned(), path, bytes, known: None })
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 
 use super::protocol::{FailedClass, Job, Order, Reply};
-use super::{Launch, Released};
+use super::{Launch, MemoryRelease};
 
 /// How many orders may wait to be sent to the process.
 const ORDERS: usize = 64;
@@ -35,7 +35,7 @@ impl Worker {
     pub(super) async fn start(
         launch: &Launch,
         job: &Job,
-        released: Released,
+        released: MemoryRelease,
     ) -> Result<Self, ModelFailure> {
         let cannot = |error: std::io::Error| {
             FailedClass::Unavailable.failure(format!("the model's process cannot start: {error}"))

@@ -8,14 +8,14 @@ use tokio::sync::mpsc;
 
 use super::host::Worker;
 use super::protocol::{Job, Order, Reply};
-use super::{Launch, Released};
+use super::{Launch, MemoryRelease};
 
 #[derive(Debug)]
 pub(crate) struct Keeper {
     launch: Launch,
     job: Job,
     idle: Duration,
-    released: Released,
+    released: MemoryRelease,
     state: Arc<Mutex<State>>,
     /// Locked while a process starts, so that there is only one.
     starting: tokio::sync::Mutex<()>,
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Keeper {
-    pub(crate) fn new(launch: Launch, job: Job, idle: Duration, released: Released) -> Self {
+    pub(crate) fn new(launch: Launch, job: Job, idle: Duration, released: MemoryRelease) -> Self {
         let (state, starting) = (Arc::default(), tokio::sync::Mutex::default());
         Self { launch, job, idle, released, state, starting }
     }

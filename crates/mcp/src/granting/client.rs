@@ -21,8 +21,8 @@ pub struct GrantClient {
 
 /// Answers a registration (RFC 7591). Nothing is stored, because the id contains the whole
 /// registration. Forging an id gains nothing, since any program may register.
-pub fn registered(asked: &Value) -> Result<Value, GrantRefusal> {
-    let client = GrantClient::of(asked)?;
+pub fn registered(request: &Value) -> Result<Value, GrantRefusal> {
+    let client = GrantClient::of(request)?;
     let text = serde_json::to_string(&client).unwrap_or_default();
     let id = format!("{REGISTERED}{}", BASE64.encode(text));
     if id.len() > LONGEST_ID {
@@ -40,8 +40,8 @@ pub fn registered(asked: &Value) -> Result<Value, GrantRefusal> {
 
 impl GrantClient {
     /// Reads a registration or a client's own metadata document.
-    fn of(told: &Value) -> Result<Self, GrantRefusal> {
-        let addresses = told["redirect_uris"].as_array().map(Vec::as_slice).unwrap_or_default();
+    fn of(metadata: &Value) -> Result<Self, GrantRefusal> {
+        let addresses = metadata["redirect_uris"].as_array().map(Vec::as_slice).unwrap_or_default();
         if addresses.is_empty() || addresses.len() > MOST_ADDRESSES {
             let why = format!("1 to {MOST_ADDRESSES} redirect_uris are needed");
             return Err(GrantRefusal::new("invalid_redirect_uri", why));
@@ -54,7 +54,7 @@ impl GrantClient {
             })
         };
         let redirect_uris = addresses.iter().map(address).collect::<Result<_, _>>()?;
-        let name = told["client_name"].as_str().unwrap_or("A program without a name");
+        let name = metadata["client_name"].as_str().unwrap_or("A program without a name");
         let name: String = name.chars().take(LONGEST_NAME).collect();
         Ok(Self { name: onyx_types::visible_line(&name).to_string(), redirect_uris })
     }
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn a_registration_is_read_from_its_id() {
-        let asked = json!({"client_name": "Tester\n\u{202e}x",
+        let request = json!({"client_name": "Tester\n\u{202e}x",
             "redirect_uris": ["http://127.0.0.1:1/cb", "https://a.example/cb", "cursor://x/cb"]});
-        let told = registered(&asked).unwrap();
-        let client = GrantClient::read(told["client_id"].as_str().unwrap()).unwrap();
+        let metadata = registered(&request).unwrap();
+        let client = GrantClient::read(metadata["client_id"].as_str().unwrap()).unwrap();
         assert!(!client.name.contains('\n'), "{}", client.name);
         assert!(client.comes_back_to("http://127.0.0.1:999/cb"), "its own port");
         assert!(client.comes_back_to("https://a.example/cb"));

@@ -114,12 +114,12 @@ async fn register(
         )));
     }
     #[derive(Deserialize)]
-    struct Registered {
+    struct RegisteredClient {
         client_id: String,
         client_secret: Option<String>,
         token_endpoint_auth_method: Option<Method>,
     }
-    let registered: Registered = serde_json::from_slice(&answer.body)
+    let registered: RegisteredClient = serde_json::from_slice(&answer.body)
         .map_err(|error| odd(&format!("its registration answer could not be parsed: {error}")))?;
     let secret = registered.client_secret.filter(|secret| !secret.is_empty());
     let usual = method_for(server, secret.is_some());

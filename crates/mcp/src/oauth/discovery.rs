@@ -33,7 +33,7 @@ pub(super) struct AuthorizationServer {
     pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
-pub(super) struct Discovered {
+pub(super) struct DiscoveredServer {
     pub(super) resource: Resource,
     pub(super) server: AuthorizationServer,
 }
@@ -42,7 +42,7 @@ pub(super) async fn find(
     egress: &Egress,
     address: &Address,
     challenge: &Challenge,
-) -> Result<Discovered, McpError> {
+) -> Result<DiscoveredServer, McpError> {
     let resource = resource(egress, address, challenge).await?;
     if let Some(named) = &resource.resource
         && !covers(named, address)
@@ -59,7 +59,7 @@ pub(super) async fn find(
     if !server.code_challenge_methods_supported.iter().any(|method| method == "S256") {
         return Err(odd("its authorization server does not announce support for PKCE"));
     }
-    Ok(Discovered { resource, server })
+    Ok(DiscoveredServer { resource, server })
 }
 
 async fn resource(

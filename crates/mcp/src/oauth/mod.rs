@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::McpError;
 
 pub(crate) use challenge::Challenge;
-pub use sign_in::{Begun, SignIn, SignInSetup};
+pub use sign_in::{BegunSignIn, SignIn, SignInSetup};
 
 /// The setting `oauth` of a server in the config, for authorization servers that do not support
 /// registration.

@@ -27,9 +27,9 @@ impl Record {
 }
 
 /// The scopes granted so far together with those requested now.
-pub(super) fn union(granted: Option<&str>, asked: Option<&str>) -> Option<String> {
+pub(super) fn union(granted: Option<&str>, requested: Option<&str>) -> Option<String> {
     let mut words: Vec<&str> = Vec::new();
-    for word in granted.iter().chain(asked.iter()).flat_map(|scope| scope.split(' ')) {
+    for word in granted.iter().chain(requested.iter()).flat_map(|scope| scope.split(' ')) {
         if !word.is_empty() && !words.contains(&word) {
             words.push(word);
         }

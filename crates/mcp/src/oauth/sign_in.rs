@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::client::{self, OauthClient};
-use super::discovery::{self, AuthorizationServer, Discovered};
+use super::discovery::{self, AuthorizationServer, DiscoveredServer};
 use super::record::{Record, union};
 use super::{Callback, Challenge, Consent, OauthSettings, TokenKeeper, form};
 use crate::McpError;
@@ -62,7 +62,7 @@ struct Attempt {
 
 /// The address to which the person must go to sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
+pub struct BegunSignIn {
     pub address: String,
     pub state: String,
 }
@@ -143,7 +143,7 @@ impl SignIn {
         self.finish(&callback).await
     }
 
-    pub async fn begin(&self, redirect_uri: &str) -> Result<Begun, McpError> {
+    pub async fn begin(&self, redirect_uri: &str) -> Result<BegunSignIn, McpError> {
         let challenge = self.state().challenge.clone();
         let found = discovery::find(&self.egress, &self.setup.address, &challenge).await?;
         let scope = self.scope(&found, &challenge);
@@ -156,11 +156,11 @@ impl SignIn {
                 client::known(egress, server, settings, redirect_uri, scope.as_deref()).await?
             }
         };
-        let Discovered { resource, server } = found;
+        let DiscoveredServer { resource, server } = found;
         let resource = resource.resource.unwrap_or_else(|| self.setup.address.as_str().to_owned());
         let (state, verifier) = (random()?, random()?);
         let proof = BASE64.encode(Sha256::digest(verifier.as_bytes()));
-        let mut asked = vec![
+        let mut fields = vec![
             ("response_type", "code"),
             ("client_id", client.id.as_str()),
             ("redirect_uri", redirect_uri),
@@ -170,14 +170,14 @@ impl SignIn {
             ("resource", &resource),
         ];
         if let Some(scope) = &scope {
-            asked.push(("scope", scope));
+            fields.push(("scope", scope));
         }
         let page: Address = trusted(&server.authorization_endpoint, &self.setup.address)?;
-        let address = page.asking(&asked).as_str().to_owned();
+        let address = page.asking(&fields).as_str().to_owned();
         let redirect_uri = redirect_uri.to_owned();
         let attempt = Attempt { server, client, resource, redirect_uri, verifier, scope };
         self.put_attempt(&state, attempt).await?;
-        Ok(Begun { address, state })
+        Ok(BegunSignIn { address, state })
     }
 
     async fn put_attempt(&self, state: &str, attempt: Attempt) -> Result<(), McpError> {
@@ -206,7 +206,7 @@ impl SignIn {
 
     /// The scopes to ask for: the owner's, or those that the server requires or supports together
     /// with those granted before.
-    fn scope(&self, found: &Discovered, challenge: &Challenge) -> Option<String> {
+    fn scope(&self, found: &DiscoveredServer, challenge: &Challenge) -> Option<String> {
         if let Some(scope) = &self.setup.settings.scope {
             return Some(scope.clone());
         }
@@ -214,8 +214,8 @@ impl SignIn {
         let granted = state.record.as_ref().filter(|kept| kept.issuer == found.server.issuer);
         let granted = granted.and_then(|record| record.scope.as_deref());
         let known = found.resource.scopes_supported.as_ref().map(|scopes| scopes.join(" "));
-        let asked = challenge.scope.clone().or(known);
-        let scope = union(granted, asked.as_deref());
+        let requested = challenge.scope.clone().or(known);
+        let scope = union(granted, requested.as_deref());
         let stays = found.server.scopes_supported.iter().flatten().any(|it| it == "offline_access");
         if stays { union(scope.as_deref(), Some("offline_access")) } else { scope }
     }
@@ -328,7 +328,7 @@ impl SignIn {
         place: &str,
         client: &'a OauthClient,
         mut fields: Vec<(&'static str, &'a str)>,
-    ) -> Result<Granted, McpError> {
+    ) -> Result<GrantedTokens, McpError> {
         let place = trusted(place, &self.setup.address)?;
         let mut headers = vec![("accept", "application/json".to_owned())];
         client.show(&mut fields, &mut headers);
@@ -337,11 +337,11 @@ impl SignIn {
         let answer = answer.map_err(|error| McpError::Unreachable(error.to_string()))?;
         if answer.status != 200 {
             let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let said = body["error"].as_str().unwrap_or("no reason");
-            let said: String = said.chars().take(100).collect();
-            return Err(odd(&format!("no token was given: {said} (HTTP {})", answer.status)));
+            let reason = body["error"].as_str().unwrap_or("no reason");
+            let reason: String = reason.chars().take(100).collect();
+            return Err(odd(&format!("no token was given: {reason} (HTTP {})", answer.status)));
         }
-        let granted: Granted = serde_json::from_slice(&answer.body)
+        let granted: GrantedTokens = serde_json::from_slice(&answer.body)
             .map_err(|_| odd("the server's token could not be parsed"))?;
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
             return Err(odd("the token is not a bearer token"));
@@ -349,7 +349,7 @@ impl SignIn {
         Ok(granted)
     }
 
-    fn end_of(&self, granted: &Granted) -> Option<i64> {
+    fn end_of(&self, granted: &GrantedTokens) -> Option<i64> {
         let life = granted.expires_in?.clamp(0, i64::from(u32::MAX));
         Some(self.setup.clock.wall().as_millis() + life * 1000)
     }
@@ -360,7 +360,7 @@ impl SignIn {
 }
 
 #[derive(Deserialize)]
-struct Granted {
+struct GrantedTokens {
     access_token: String,
     token_type: String,
     refresh_token: Option<String>,

@@ -17,7 +17,7 @@ use onyx_tools::{OpenSecret, Registration, Tool, Toolbox, Web};
 use onyx_types::{Actor, Approver, Cancel, Clock, ErrorCode, Fault, Hash, PersonId, RecordedTool};
 use serde_json::Value;
 
-use crate::oauth::{Begun, Callback, TokenKeeper};
+use crate::oauth::{BegunSignIn, Callback, TokenKeeper};
 use crate::pins::ToolPin;
 use crate::tool::RemoteTool;
 use crate::{McpError, McpSettings};
@@ -58,11 +58,11 @@ struct Shared {
 /// A server and its tools in the toolbox.
 struct Server {
     host: Arc<Host>,
-    registered: Mutex<Registered>,
+    registered: Mutex<RegisteredTools>,
 }
 
 #[derive(Default)]
-struct Registered {
+struct RegisteredTools {
     registrations: Vec<Registration>,
     /// The tools that can be called now, with the hashes that were accepted.
     pins: BTreeMap<String, Hash>,
@@ -156,7 +156,11 @@ impl McpServers {
 
     /// Begins a sign-in to a server: returns the address to which to send the person, who comes
     /// back to `redirect_uri`.
-    pub async fn begin_sign_in(&self, name: &str, redirect_uri: &str) -> Result<Begun, Fault> {
+    pub async fn begin_sign_in(
+        &self,
+        name: &str,
+        redirect_uri: &str,
+    ) -> Result<BegunSignIn, Fault> {
         let server = self.shared.server(name)?;
         let sign_in = server.host.sign_in().await?.ok_or_else(|| no_sign_in(name))?;
         // A request without a token makes the server say which sign-in it requires.
@@ -303,13 +307,13 @@ impl Shared {
             return;
         }
         toolbox.remove(&registered.registrations);
-        *registered = Registered::default();
+        *registered = RegisteredTools::default();
         let tools = pins.into_iter().filter_map(|pin| {
             let name = pin.tool_name(host.name())?;
             Some(Arc::new(RemoteTool::new(name, pin, host)) as Arc<dyn Tool>)
         });
         match toolbox.register(tools.collect()) {
-            Ok(registrations) => *registered = Registered { registrations, pins: wanted },
+            Ok(registrations) => *registered = RegisteredTools { registrations, pins: wanted },
             Err(fault) => {
                 tracing::error!(server = host.name(), %fault, "its tools cannot be offered");
                 host.note(&format!("its tools cannot be offered: {}", fault.message));
@@ -352,7 +356,7 @@ impl Shared {
 }
 
 impl Server {
-    fn registered(&self) -> MutexGuard<'_, Registered> {
+    fn registered(&self) -> MutexGuard<'_, RegisteredTools> {
         self.registered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

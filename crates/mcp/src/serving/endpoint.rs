@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
 use super::era::{self, Era, Headers};
-use super::exchange::{Carried, Exchange, log_level};
+use super::exchange::{EarlierRounds, Exchange, log_level};
 use super::message::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
     PARSE_ERROR, RESOURCE_NOT_FOUND, Refusal, SESSION_NOT_FOUND, UNSUPPORTED_VERSION, notification,
@@ -70,10 +70,10 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Makes an endpoint over the store that all gateways share.
-    pub fn new(keys: EndpointKeys, kept: Arc<dyn ShortLived>) -> Self {
+    pub fn new(keys: EndpointKeys, store: Arc<dyn ShortLived>) -> Self {
         let (changes, _) = broadcast::channel(WAITING);
-        let tasks = Tasks::new(Arc::clone(&kept));
-        Self { sessions: Sessions::new(kept), key: Arc::new(SealKey::new(keys)), changes, tasks }
+        let tasks = Tasks::new(Arc::clone(&store));
+        Self { sessions: Sessions::new(store), key: Arc::new(SealKey::new(keys)), changes, tasks }
     }
 
     /// Notifies the clients that listen for changes.
@@ -110,9 +110,9 @@ impl Endpoint {
         }
         let params = message["params"].take();
         let params = if params.is_object() { params } else { json!({}) };
-        let asked = RpcRequest { id, method, params, caller, headers, session };
-        match asked.era() {
-            Ok(era) => self.answer(service, asked, era).await,
+        let request = RpcRequest { id, method, params, caller, headers, session };
+        match request.era() {
+            Ok(era) => self.answer(service, request, era).await,
             Err(refused) => refused,
         }
     }
@@ -139,56 +139,57 @@ impl Endpoint {
     async fn answer(
         &self,
         service: Arc<dyn Service>,
-        asked: RpcRequest<'_>,
+        request: RpcRequest<'_>,
         era: Era,
     ) -> HttpReply {
         let offer = service.offer();
-        let RpcRequest { id, params, .. } = &asked;
-        match asked.method.as_str() {
-            "initialize" => return self.initialize(&offer, asked.caller, id, params).await,
+        let RpcRequest { id, params, .. } = &request;
+        match request.method.as_str() {
+            "initialize" => return self.initialize(&offer, request.caller, id, params).await,
             "ping" => return done(result(id, json!({}))),
             "server/discover" => return done(result(id, discover(&offer))),
             "subscriptions/listen" if era == Era::Stateless => {
                 return self.listen_for(&offer, id, params);
             }
-            "logging/setLevel" => return asked.set_log_level().await,
+            "logging/setLevel" => return request.set_log_level().await,
             _ => {}
         }
-        if let Some(told) = self.tasks.answer(&asked.method, params, asked.caller, era).await {
-            return match told {
-                Ok(mut told) => {
+        if let Some(outcome) = self.tasks.answer(&request.method, params, request.caller, era).await
+        {
+            return match outcome {
+                Ok(mut outcome) => {
                     if era == Era::Stateless {
-                        mark_complete(&mut told, &asked.method);
+                        mark_complete(&mut outcome, &request.method);
                     }
-                    done(result(id, told))
+                    done(result(id, outcome))
                 }
                 Err(refusal) => refused(200, &refusal, id),
             };
         }
-        let about = about(asked.caller, &asked.method, params);
-        let carried = match Carried::read(params, &self.key, &about) {
+        let about = about(request.caller, &request.method, params);
+        let carried = match EarlierRounds::read(params, &self.key, &about) {
             Ok(carried) => carried,
             Err(refusal) => return refused(200, &refusal, id),
         };
         let (messages, waiting) = mpsc::channel(WAITING);
-        let is_task = era == Era::Handshake && asked.wanted_task().is_some();
+        let is_task = era == Era::Handshake && request.wanted_task().is_some();
         let exchange = Exchange {
             era,
-            capabilities: match (era, &asked.session) {
+            capabilities: match (era, &request.session) {
                 (Era::Stateless, _) => era::capabilities(params),
                 (Era::Handshake, Some(session)) => session.capabilities.clone(),
                 (Era::Handshake, None) => Value::Null,
             },
-            session: asked.session.clone(),
+            session: request.session.clone(),
             key: Arc::clone(&self.key),
             about,
             messages,
-            takes_events: asked.headers.takes_events,
+            takes_events: request.headers.takes_events,
             is_left_alone: Arc::new(AtomicBool::new(is_task)),
             meta: params["_meta"].clone(),
             carried: carried.into(),
         };
-        self.run(service, asked, exchange, waiting).await
+        self.run(service, request, exchange, waiting).await
     }
 
     /// Runs the request. Messages before the answer turn it into a stream of events; a slow request
@@ -196,14 +197,14 @@ impl Endpoint {
     async fn run(
         &self,
         service: Arc<dyn Service>,
-        asked: RpcRequest<'_>,
+        request: RpcRequest<'_>,
         exchange: Exchange,
         mut answers: mpsc::Receiver<Value>,
     ) -> HttpReply {
-        let (era, patience) = (exchange.era, asked.patience(&exchange));
-        let life = asked.wanted_task().flatten();
-        let (id, is_left_alone) = (asked.id.clone(), Arc::clone(&exchange.is_left_alone));
-        let work = begin(service, asked.method, asked.params, id.clone(), exchange);
+        let (era, patience) = (exchange.era, request.patience(&exchange));
+        let life = request.wanted_task().flatten();
+        let (id, is_left_alone) = (request.id.clone(), Arc::clone(&exchange.is_left_alone));
+        let work = begin(service, request.method, request.params, id.clone(), exchange);
         let first = match patience {
             Some(patience) => tokio::time::timeout(patience, answers.recv()).await.ok(),
             None => Some(answers.recv().await),
@@ -214,7 +215,7 @@ impl Endpoint {
             None => {
                 is_left_alone.store(true, Ordering::Release);
                 let name = self.key.fresh_name();
-                match self.tasks.keep(name, asked.caller, life, era, call).await {
+                match self.tasks.keep(name, request.caller, life, era, call).await {
                     Ok(task) => done(result(&id, created(task, era))),
                     // The caller has too many tasks, so the server waits for this call.
                     Err(mut call) => {
@@ -281,8 +282,8 @@ impl Endpoint {
         if offered.is_empty() {
             return refused(404, &Refusal::no_method("subscriptions/listen"), id);
         }
-        let asked = |change: &Change| params["notifications"][change.words().1] == true;
-        let wanted: Vec<Change> = offered.into_iter().filter(asked).collect();
+        let is_wanted = |change: &Change| params["notifications"][change.words().1] == true;
+        let wanted: Vec<Change> = offered.into_iter().filter(is_wanted).collect();
         let subscription = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         let meta = json!({"io.modelcontextprotocol/subscriptionId": subscription});
         let honoured: Map<String, Value> =
@@ -429,7 +430,7 @@ fn finished(era: Era, method: &str, id: &Value, answered: Result<Value, Stop>) -
             }
             result(id, value)
         }
-        Err(Stop::InputRequired(asked)) => result(id, asked),
+        Err(Stop::InputRequired(questions)) => result(id, questions),
         Err(Stop::NoSuchResource(uri)) => {
             let code = match era {
                 Era::Handshake => RESOURCE_NOT_FOUND,

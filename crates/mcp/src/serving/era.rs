@@ -81,8 +81,8 @@ fn is_handshake(version: &str) -> bool {
 
 /// The version for a handshake: the one that the client asks for, if it is supported.
 pub(super) fn negotiated(params: &Value) -> &str {
-    let asked = params["protocolVersion"].as_str();
-    asked.filter(|version| is_handshake(version)).unwrap_or(HANDSHAKE)
+    let requested = params["protocolVersion"].as_str();
+    requested.filter(|version| is_handshake(version)).unwrap_or(HANDSHAKE)
 }
 
 fn all_versions() -> Vec<&'static str> {

@@ -59,17 +59,17 @@ pub struct Exchange {
     /// Whether the call continues as a task, so that the client no longer reads its messages.
     pub(super) is_left_alone: Arc<AtomicBool>,
     pub(super) meta: Value,
-    pub(super) carried: Mutex<Carried>,
+    pub(super) carried: Mutex<EarlierRounds>,
 }
 
 /// The data that the client sent back from earlier rounds of the same call.
 #[derive(Default)]
-pub(super) struct Carried {
+pub(super) struct EarlierRounds {
     answers: BTreeMap<String, Value>,
     kept: BTreeMap<String, Value>,
 }
 
-impl Carried {
+impl EarlierRounds {
     /// Reads `requestState` and `inputResponses`. An invalid answer is dropped, so its question is
     /// asked again.
     pub(super) fn read(params: &Value, key: &SealKey, about: &str) -> Result<Self, Refusal> {
@@ -150,9 +150,9 @@ impl Exchange {
             Refusal::new(INVALID_REQUEST, format!("the client did not answer within {seconds} s"))
         })??;
         answer.map_err(|error| {
-            let said = error["message"].as_str().unwrap_or("without a reason");
-            let said: String = said.chars().take(200).collect();
-            Refusal::new(INVALID_REQUEST, format!("the client declined: {said}")).into()
+            let reason = error["message"].as_str().unwrap_or("without a reason");
+            let reason: String = reason.chars().take(200).collect();
+            Refusal::new(INVALID_REQUEST, format!("the client declined: {reason}")).into()
         })
     }
 

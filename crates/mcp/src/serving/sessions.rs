@@ -46,7 +46,7 @@ pub(super) struct Session {
 
 #[derive(Clone)]
 pub(super) struct Sessions {
-    kept: Arc<dyn ShortLived>,
+    store: Arc<dyn ShortLived>,
     /// The questions of calls of this process, by session and by their own names.
     open: Arc<Mutex<BTreeMap<QuestionName, oneshot::Sender<Answer>>>>,
 }
@@ -54,8 +54,8 @@ pub(super) struct Sessions {
 type QuestionName = (String, String);
 
 impl Sessions {
-    pub(super) fn new(kept: Arc<dyn ShortLived>) -> Self {
-        Self { kept, open: Arc::default() }
+    pub(super) fn new(store: Arc<dyn ShortLived>) -> Self {
+        Self { store, open: Arc::default() }
     }
 
     pub(super) async fn begin(
@@ -74,7 +74,7 @@ impl Sessions {
         person: &PersonId,
     ) -> Result<Option<Session>, StoreError> {
         let key = ShortLivedEntry::key_of(person, name);
-        let Some(found) = self.kept.get(ShortLivedKind::McpSession, key).await? else {
+        let Some(found) = self.store.get(ShortLivedKind::McpSession, key).await? else {
             return Ok(None);
         };
         let row: SessionRow =
@@ -91,13 +91,13 @@ impl Sessions {
     /// Ends a session; `false` if there was none.
     pub(super) async fn end(&self, name: &str, person: &PersonId) -> Result<bool, StoreError> {
         let key = ShortLivedEntry::key_of(person, name);
-        Ok(self.kept.take(ShortLivedKind::McpSession, key).await?.is_some())
+        Ok(self.store.take(ShortLivedKind::McpSession, key).await?.is_some())
     }
 
     async fn put(&self, name: &str, person: &PersonId, row: &SessionRow) -> Result<(), StoreError> {
         let value = serde_json::to_string(row).map_err(|error| unreadable(&error))?;
         let entry = ShortLivedEntry::of(person, name, value, LASTS);
-        self.kept.put(ShortLivedKind::McpSession, entry, MOST_SESSIONS).await
+        self.store.put(ShortLivedKind::McpSession, entry, MOST_SESSIONS).await
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<QuestionName, oneshot::Sender<Answer>>> {
@@ -136,7 +136,7 @@ impl Session {
         }
         let value = serde_json::to_string(&answer).map_err(|error| unreadable(&error))?;
         let entry = ShortLivedEntry::of(&self.person, &answer_name(&name), value, ANSWER_LASTS);
-        self.sessions.kept.put(ShortLivedKind::McpAnswer, entry, MOST_ANSWERS).await
+        self.sessions.store.put(ShortLivedKind::McpAnswer, entry, MOST_ANSWERS).await
     }
 
     /// Sets from which level on the client wants log lines.
@@ -172,11 +172,11 @@ impl OpenQuestion {
 
     async fn answer_from_another_gateway(&self) -> Result<Option<Answer>, StoreError> {
         let key = ShortLivedEntry::key_of(&self.person, &answer_name(&self.name));
-        let kept = &self.sessions.kept;
-        if kept.get(ShortLivedKind::McpAnswer, key).await?.is_none() {
+        let store = &self.sessions.store;
+        if store.get(ShortLivedKind::McpAnswer, key).await?.is_none() {
             return Ok(None);
         }
-        let Some(taken) = kept.take(ShortLivedKind::McpAnswer, key).await? else {
+        let Some(taken) = store.take(ShortLivedKind::McpAnswer, key).await? else {
             return Ok(None);
         };
         serde_json::from_str(&taken).map(Some).map_err(|error| unreadable(&error))
@@ -207,9 +207,9 @@ mod tests {
 
     /// Two gateways that share a store.
     fn two() -> (Sessions, Sessions) {
-        let kept: Arc<dyn ShortLived> =
+        let store: Arc<dyn ShortLived> =
             Arc::new(LocalShortLived::new(Arc::new(SystemClock::new())));
-        (Sessions::new(Arc::clone(&kept)), Sessions::new(kept))
+        (Sessions::new(Arc::clone(&store)), Sessions::new(store))
     }
 
     fn person(name: &str) -> PersonId {

@@ -77,8 +77,8 @@ impl TaskRow {
 pub(super) struct TaskRows(Arc<dyn ShortLived>);
 
 impl TaskRows {
-    pub(super) fn new(kept: Arc<dyn ShortLived>) -> Self {
-        Self(kept)
+    pub(super) fn new(store: Arc<dyn ShortLived>) -> Self {
+        Self(store)
     }
 
     /// Writes a row. What the store refuses is only known here: other gateways do not find it.

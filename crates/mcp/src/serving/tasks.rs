@@ -81,8 +81,8 @@ pub(super) struct AtWork {
 }
 
 impl Tasks {
-    pub(super) fn new(kept: Arc<dyn ShortLived>) -> Self {
-        Self { here: Mutex::default(), rows: TaskRows::new(kept) }
+    pub(super) fn new(store: Arc<dyn ShortLived>) -> Self {
+        Self { here: Mutex::default(), rows: TaskRows::new(store) }
     }
 
     /// Stores a call as a task and returns the client's handle. `Err` returns the call if the

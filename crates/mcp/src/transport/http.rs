@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use onyx_egress::{Address, Answering, Bounds, Egress, EgressError, Method, PrivateHost};
+use onyx_egress::{Address, Bounds, Egress, EgressError, Method, OpenAnswer, PrivateHost};
 use serde_json::Value;
 
 use super::events::Events;
@@ -151,7 +151,7 @@ impl HttpTransport {
         headers: &[(String, String)],
         message: &Value,
         limit: Duration,
-    ) -> Result<Answering, McpError> {
+    ) -> Result<OpenAnswer, McpError> {
         let (mut renewals, mut sign_ins) = (0, 0);
         loop {
             let token = match &self.access.sign_in {
@@ -192,7 +192,7 @@ impl HttpTransport {
         accept: &str,
         body: Vec<u8>,
         limit: Duration,
-    ) -> Result<Answering, McpError> {
+    ) -> Result<OpenAnswer, McpError> {
         let mut headers = headers.to_vec();
         headers.push(("accept".to_owned(), accept.to_owned()));
         if method == Method::POST {
@@ -209,7 +209,7 @@ impl HttpTransport {
     /// resumed where it broke off, if the server marks its events with ids.
     async fn read_events(
         &self,
-        mut answer: Answering,
+        mut answer: OpenAnswer,
         era: &Era,
         id: u64,
         limit: Duration,
@@ -249,7 +249,7 @@ impl HttpTransport {
         era: &Era,
         last: String,
         limit: Duration,
-    ) -> Result<Answering, McpError> {
+    ) -> Result<OpenAnswer, McpError> {
         self.open_stream(era, Some(last), limit).await
     }
 
@@ -258,7 +258,7 @@ impl HttpTransport {
         era: &Era,
         last: Option<String>,
         limit: Duration,
-    ) -> Result<Answering, McpError> {
+    ) -> Result<OpenAnswer, McpError> {
         let mut headers = self.headers(era, None, None);
         headers.extend(last.map(|last| ("last-event-id".to_owned(), last)));
         let token = match &self.access.sign_in {
@@ -309,7 +309,7 @@ impl HttpTransport {
 
 /// Reads events until the server has ended its stream too often, sends too much or offers no
 /// stream. It then stops for good: the tools are checked again when one is called.
-async fn read_server_events(transport: Weak<HttpTransport>, era: Era, mut answer: Answering) {
+async fn read_server_events(transport: Weak<HttpTransport>, era: Era, mut answer: OpenAnswer) {
     let (mut events, mut unasked) = (Events::default(), 0);
     for _ in 0..=MOST_RESUMPTIONS {
         while let Ok(Some(chunk)) = answer.chunk().await {

@@ -47,7 +47,7 @@ struct Peer {
 }
 
 #[derive(Deserialize)]
-struct Tested {
+struct TestedAccount {
     name: String,
     link: Option<String>,
 }
@@ -56,9 +56,9 @@ impl Account {
     fn lines(&self) -> Vec<String> {
         let key = format!("{}/{}", self.network, self.account);
         let name = self.name.as_deref().unwrap_or("-");
-        let heard = self.silent_seconds.map_or("never".to_owned(), |ago| format!("{ago} s ago"));
+        let contact = self.silent_seconds.map_or("never".to_owned(), |ago| format!("{ago} s ago"));
         let mut lines = vec![format!(
-            "{key:<24} {:<10} {name:<20} heard {heard}; {} to answer, {} to send, {} undelivered",
+            "{key:<24} {:<10} {name:<20} heard {contact}; {} to answer, {} to send, {} undelivered",
             self.state, self.incoming, self.outgoing, self.dead_letters
         )];
         lines.extend(self.detail.iter().map(|detail| format!("  {detail}")));
@@ -67,7 +67,7 @@ impl Account {
     }
 }
 
-impl Tested {
+impl TestedAccount {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("The token works: {}", self.name)];
         lines.extend(self.link.iter().map(|link| format!("Write to it at {link}")));
@@ -114,7 +114,7 @@ pub(crate) async fn run(home: &HomeFolder, command: ConnectorsCommand) -> Result
         }
         ConnectorsCommand::Test { network, account, json } => {
             let response = client.post(&path(&network, &account, "/test"), &json!({})).await?;
-            show(response, json, |tested: Tested| tested.lines()).await
+            show(response, json, |tested: TestedAccount| tested.lines()).await
         }
         ConnectorsCommand::Remove { network, account } => {
             client.delete(&path(&network, &account, "")).await?;

@@ -1,7 +1,7 @@
 //! `onyx import`: reads all data of another program here, then the gateway writes it.
 
 use anyhow::{Context, Result};
-use onyx_import::{Broken, Counts, ImportReport, Kind, Outcome, Source, read};
+use onyx_import::{BrokenFiles, Counts, ImportReport, Kind, Outcome, Source, read};
 use onyx_types::Fault;
 
 use super::through;
@@ -14,7 +14,7 @@ use crate::output;
 pub(crate) async fn run(home: &HomeFolder, arguments: ImportArguments) -> Result<Exit> {
     let ImportArguments { from, path, dry_run, skip_broken, json } = arguments;
     let source = Source::from(from);
-    let broken = if skip_broken { Broken::Skip } else { Broken::Stop };
+    let broken = if skip_broken { BrokenFiles::Skip } else { BrokenFiles::Stop };
     let reading = tokio::task::spawn_blocking(move || read(source, &path, broken));
     let import = reading.await.context("the import stopped unexpectedly")?.map_err(Fault::from)?;
     let lines = import.lines().context("the imported data cannot be encoded")?;
@@ -54,11 +54,11 @@ fn report_lines(from: &str, report: &ImportReport) -> Vec<String> {
     for (kind, counts) in &report.counts {
         lines.push(format!("  {:<13} {}", kind.as_str(), counted(counts)));
     }
-    let kept = report.entries.iter().filter(|entry| entry.outcome == Outcome::Kept);
-    let kept: Vec<String> = kept
+    let skipped = report.entries.iter().filter(|entry| entry.outcome == Outcome::Kept);
+    let skipped: Vec<String> = skipped
         .map(|entry| format!("{}: {}", entry.name, entry.why.as_deref().unwrap_or_default()))
         .collect();
-    section(&mut lines, "Not imported, because of what is already here:", kept);
+    section(&mut lines, "Not imported, because of what is already here:", skipped);
     let renamed = report.renamed.iter().map(|it| format!("{} is {} here", it.what, it.why));
     section(&mut lines, "Renamed here:", renamed.collect());
     let left_out = report.left_out.iter().map(|it| format!("{}: {}", it.what, it.why));

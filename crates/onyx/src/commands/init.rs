@@ -4,7 +4,7 @@ use anyhow::Result;
 use onyx_identity::OWNER;
 
 use crate::exit::Exit;
-use crate::files::{self, Written};
+use crate::files::{self, WriteOutcome};
 use crate::home::HomeFolder;
 use crate::output;
 
@@ -32,8 +32,8 @@ pub(super) fn write_missing(home: &HomeFolder, tell: fn(&str)) -> Result<()> {
     ];
     for (path, text) in texts {
         let done = match files::write_new(&path, text)? {
-            Written::New => "wrote",
-            Written::Kept => "kept",
+            WriteOutcome::New => "wrote",
+            WriteOutcome::Kept => "kept",
         };
         tell(&format!("{done} {}", path.display()));
     }

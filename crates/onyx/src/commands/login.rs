@@ -32,7 +32,7 @@ pub(super) struct Login {
 }
 
 #[derive(Deserialize)]
-struct Begun {
+struct BegunSignIn {
     user_code: Option<String>,
     verification_uri: String,
     verification_uri_complete: Option<String>,
@@ -140,7 +140,7 @@ fn show(begun: &Value, json: bool) -> Result<(), ClientError> {
         output::json_text(&begun.to_string());
         return Ok(());
     }
-    let begun = Begun::deserialize(begun).map_err(|error| ClientError::unreadable(&error))?;
+    let begun = BegunSignIn::deserialize(begun).map_err(|error| ClientError::unreadable(&error))?;
     match &begun.user_code {
         Some(code) => output::line(&format!("Open {} and enter {code}", begun.verification_uri)),
         None => output::line(&format!("Open {}", begun.verification_uri)),

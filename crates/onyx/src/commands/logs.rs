@@ -46,8 +46,8 @@ pub(crate) async fn run(home: &HomeFolder, arguments: &LogsArguments) -> Result<
 async fn print(client: &Client, arguments: &LogsArguments) -> Result<(), ClientError> {
     let address = address(arguments);
     if !arguments.follow {
-        let kept: Lines = client.get_json(&address).await?;
-        kept.lines.iter().for_each(|line| show(line, arguments.json));
+        let lines: Lines = client.get_json(&address).await?;
+        lines.lines.iter().for_each(|line| show(line, arguments.json));
         return Ok(());
     }
     let mut feed = client.follow(&address).await?;

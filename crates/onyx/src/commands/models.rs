@@ -108,12 +108,12 @@ struct Provider {
     key: Option<String>,
     health: String,
     models: Vec<String>,
-    called: Vec<Called>,
+    called: Vec<ModelCalls>,
     login: Option<Login>,
 }
 
 #[derive(Deserialize)]
-struct Called {
+struct ModelCalls {
     model: String,
     circuit: String,
     failures: u32,
@@ -155,7 +155,7 @@ fn status(all: Providers) {
     }
 }
 
-impl Called {
+impl ModelCalls {
     fn line(&self) -> String {
         let Self { model, calls, answered, retries, failures, .. } = self;
         let mut line = format!("{model}: {calls} calls, {answered} answered, {retries} retries");
@@ -175,7 +175,7 @@ impl Called {
 }
 
 #[derive(Deserialize)]
-struct Tested {
+struct TestedProvider {
     name: String,
     ok: bool,
     advice: String,
@@ -202,8 +202,8 @@ async fn test(client: &Client, name: Option<String>, json: bool) -> Result<Exit,
     } else {
         for test in tests {
             // An answer of a newer server may have another form; it is printed as it is.
-            match serde_json::from_value::<Tested>(test.clone()) {
-                Ok(Tested { name, ok, advice }) => {
+            match serde_json::from_value::<TestedProvider>(test.clone()) {
+                Ok(TestedProvider { name, ok, advice }) => {
                     output::line(&format!("{} {name}: {advice}", if ok { "✓" } else { "✗" }));
                 }
                 Err(_) => output::json_text(&test.to_string()),

@@ -62,13 +62,13 @@ impl Hook {
     fn words(&self, grants: &Grants) -> String {
         let can = if self.veto { " and can say no" } else { "" };
         let of = if self.tools.is_empty() { "all".to_owned() } else { self.tools.join(", ") };
-        let whose = if grants.people.iter().any(|one| one == "*") {
+        let people = if grants.people.iter().any(|one| one == "*") {
             "everyone".to_owned()
         } else {
             grants.people.join(", ")
         };
         let seen = if grants.content { "with content" } else { "without content" };
-        format!("is notified of {}{can} ({of}; of {whose}; {seen})", self.event)
+        format!("is notified of {}{can} ({of}; of {people}; {seen})", self.event)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::home::HomeFolder;
 use crate::output;
 
 #[derive(Deserialize)]
-struct Reindexed {
+struct ReindexResult {
     sessions: u64,
     files: u64,
     changed: u64,
@@ -45,7 +45,7 @@ pub(crate) async fn run(home: &HomeFolder) -> Result<Exit> {
     connection.close().await;
     Ok(match answer {
         Ok(done) => {
-            let Reindexed { sessions, files, changed } = done;
+            let ReindexResult { sessions, files, changed } = done;
             output::line(&format!(
                 "{sessions} sessions and {files} files were read again; {changed} files had changed"
             ));
@@ -55,7 +55,7 @@ pub(crate) async fn run(home: &HomeFolder) -> Result<Exit> {
     })
 }
 
-async fn reindex(client: &Client) -> Result<Reindexed, ClientError> {
+async fn reindex(client: &Client) -> Result<ReindexResult, ClientError> {
     let response = client.post("/api/admin/reindex", &json!({})).await?;
     let done = response.json().await.map_err(ClientError::Unreachable);
     output::progress("");

@@ -29,7 +29,7 @@ impl Secret {
 }
 
 #[derive(Deserialize)]
-struct Rotated {
+struct RotatedSecrets {
     rotated: usize,
 }
 
@@ -63,8 +63,9 @@ pub(crate) async fn run(home: &HomeFolder, command: SecretsCommand) -> Result<Ex
         SecretsCommand::Rotate(json) => {
             through(home, async |client| {
                 let response = client.post(&format!("{SECRETS}/rotate"), &json!({})).await?;
-                let lines =
-                    |done: Rotated| vec![format!("{} encrypted with a new key", done.rotated)];
+                let lines = |done: RotatedSecrets| {
+                    vec![format!("{} encrypted with a new key", done.rotated)]
+                };
                 show(response, json, lines).await
             })
             .await

@@ -43,12 +43,12 @@ struct Skill {
 
 impl Skill {
     fn line(&self) -> String {
-        let whose = match &self.agent {
+        let owner = match &self.agent {
             Some(agent) => format!("agent {agent}"),
             None => self.place.replace('_', " "),
         };
         let what = self.problem.as_deref().unwrap_or(&self.description);
-        format!("{:<24} {:<9} {whose:<14} {what}", self.name, self.state)
+        format!("{:<24} {:<9} {owner:<14} {what}", self.name, self.state)
     }
 
     fn lines(&self) -> Vec<String> {
@@ -88,8 +88,8 @@ pub(crate) async fn run(home: &HomeFolder, command: SkillsCommand) -> Result<Exi
             show(client.get(SKILLS).await?, json, lines).await
         }
         SkillsCommand::Show { skill, agent, json } => {
-            let whose = agent.map(|agent| format!("?agent={agent}")).unwrap_or_default();
-            let response = client.get(&format!("{SKILLS}/{skill}{whose}")).await?;
+            let query = agent.map(|agent| format!("?agent={agent}")).unwrap_or_default();
+            let response = client.get(&format!("{SKILLS}/{skill}{query}")).await?;
             show(response, json, |skill: Skill| skill.lines()).await
         }
         SkillsCommand::Add { accept, json, .. } => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use onyx_identity::{Keys, Secrets};
-use onyx_storage::{Home, MoveExtras, Moved, MovingServer, OpenRuns, ServerSettings, Store};
+use onyx_storage::{Home, MoveCounts, MoveExtras, MovingServer, OpenRuns, ServerSettings, Store};
 use onyx_types::{ErrorCode, Fault, SystemClock};
 
 use crate::cli::StorageCommand;
@@ -43,8 +43,8 @@ pub(crate) async fn run(home: &HomeFolder, command: StorageCommand) -> Result<Ex
     Ok(Exit::Done)
 }
 
-pub(super) fn tell(moved: Moved) {
-    let Moved { logs, files, rows, bytes, already_there, left_out } = moved;
+pub(super) fn tell(moved: MoveCounts) {
+    let MoveCounts { logs, files, rows, bytes, already_there, left_out } = moved;
     let mebibytes = bytes.div_ceil(1024 * 1024);
     output::line(&format!(
         "{logs} conversations, {files} files ({mebibytes} MiB) and {rows} rows were copied and compared."
@@ -86,7 +86,10 @@ fn take(folder: &HomeFolder) -> Result<Home> {
 
 /// Moves a restored backup into server mode. The backup was taken while a server ran, so answers
 /// without an end are moved too.
-pub(super) async fn restored_into_server(from: &HomeFolder, to: &ServerSettings) -> Result<Moved> {
+pub(super) async fn restored_into_server(
+    from: &HomeFolder,
+    to: &ServerSettings,
+) -> Result<MoveCounts> {
     // The secrets are sealed with the key of gateways, or with the key of the home that was backed
     // up.
     let keys = secret_keys(Some(master_key()?));
@@ -98,7 +101,7 @@ async fn into_server(
     to: &ServerSettings,
     open_runs: OpenRuns,
     keys: Keys,
-) -> Result<Moved> {
+) -> Result<MoveCounts> {
     if !from.path().is_dir() {
         let message = format!("there is no home in {}", from.path().display());
         return Err(Fault::new(ErrorCode::NotFound, message).into());
@@ -119,7 +122,7 @@ async fn into_server(
     Ok(server.fill(&home, &extras).await.map_err(Fault::from)?)
 }
 
-async fn into_home(from: &ServerSettings, to: &HomeFolder) -> Result<Moved> {
+async fn into_home(from: &ServerSettings, to: &HomeFolder) -> Result<MoveCounts> {
     let master = master_key()?;
     let home = take(to)?;
     let server = MovingServer::to_be_read(from).await.map_err(Fault::from)?;
@@ -134,7 +137,7 @@ async fn read_into(
     server: &MovingServer,
     home: &Home,
     master: onyx_identity::MasterKey,
-) -> Result<Moved> {
+) -> Result<MoveCounts> {
     let clock = Arc::new(SystemClock::new());
     let secrets = Secrets::open(server.secrets(), clock, secret_keys(Some(master))).await?;
     let secrets = secrets.sealed_for(&secret_keys(None)).await?;

@@ -25,7 +25,7 @@ struct Token {
 }
 
 #[derive(Deserialize)]
-struct Made {
+struct CreatedToken {
     id: String,
     token: String,
 }
@@ -62,7 +62,7 @@ pub(crate) async fn run(home: &HomeFolder, command: TokensCommand) -> Result<Exi
             }
             let body = Value::Object(body);
             through(home, async |client| {
-                let lines = |made: Made| {
+                let lines = |made: CreatedToken| {
                     vec![
                         made.token,
                         format!("(shown once; revoke it with: onyx tokens revoke {})", made.id),

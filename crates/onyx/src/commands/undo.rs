@@ -13,7 +13,7 @@ use crate::home::HomeFolder;
 use crate::output;
 
 #[derive(Deserialize)]
-struct Undone {
+struct UndoneRun {
     restored: Vec<String>,
 }
 
@@ -35,8 +35,8 @@ async fn undo(client: &Client, arguments: &UndoArguments) -> Result<(), ClientEr
         output::json(&answer);
         return Ok(());
     }
-    let Undone { restored } =
-        Undone::deserialize(&answer).map_err(|error| ClientError::unreadable(&error))?;
+    let UndoneRun { restored } =
+        UndoneRun::deserialize(&answer).map_err(|error| ClientError::unreadable(&error))?;
     if restored.is_empty() {
         output::aside("the run left nothing to take back");
     }

@@ -41,16 +41,16 @@ pub(crate) async fn run(home: &HomeFolder, arguments: &UsageArguments) -> Result
 
 fn address(arguments: &UsageArguments) -> String {
     let UsageArguments { by: _, since, until, person, agent, model, json: _ } = arguments;
-    let asked = [
+    let query = [
         ("since", since),
         ("until", until),
         ("person", person),
         ("agent", agent),
         ("model", model),
     ];
-    let asked = asked.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    let query = query.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
     let query: Vec<String> =
-        asked.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
+        query.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
     format!("/api/admin/usage?{}", query.join("&"))
 }
 

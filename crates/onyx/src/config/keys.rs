@@ -28,7 +28,7 @@ const PAGE: &str = include_str!("../../../../docs/reference/config.md");
 
 /// What a struct would read at the end of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Seen {
+enum ConfigShape {
     #[default]
     Nothing,
     Fields(&'static [&'static str]),
@@ -49,11 +49,11 @@ enum Step {
 
 struct Probe<'a> {
     path: &'a [Step],
-    seen: &'a Cell<Seen>,
+    seen: &'a Cell<ConfigShape>,
 }
 
 impl Probe<'_> {
-    fn end<T>(&self, seen: Seen) -> Result<T, Error> {
+    fn end<T>(&self, seen: ConfigShape) -> Result<T, Error> {
         if self.path.is_empty() {
             self.seen.set(seen);
         }
@@ -65,7 +65,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        self.end(Seen::Forms)
+        self.end(ConfigShape::Forms)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -88,27 +88,27 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     ) -> Result<V::Value, Error> {
         match self.path.split_first() {
             Some((Step::Field(name), rest)) => {
-                visitor.visit_map(One { name: Some(*name), rest, seen: self.seen })
+                visitor.visit_map(FieldAccess { name: Some(*name), rest, seen: self.seen })
             }
-            _ => self.end(Seen::Fields(fields)),
+            _ => self.end(ConfigShape::Fields(fields)),
         }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.path.split_first() {
             Some((Step::AnyName, rest)) => {
-                visitor.visit_map(One { name: Some("any"), rest, seen: self.seen })
+                visitor.visit_map(FieldAccess { name: Some("any"), rest, seen: self.seen })
             }
-            _ => self.end(Seen::Names),
+            _ => self.end(ConfigShape::Names),
         }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.path.split_first() {
             Some((Step::AnyItem, rest)) => {
-                visitor.visit_seq(One { name: None, rest, seen: self.seen })
+                visitor.visit_seq(FieldAccess { name: None, rest, seen: self.seen })
             }
-            _ => self.end(Seen::List),
+            _ => self.end(ConfigShape::List),
         }
     }
 
@@ -118,19 +118,19 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         _: &'static [&'static str],
         _: V,
     ) -> Result<V::Value, Error> {
-        self.end(Seen::Value)
+        self.end(ConfigShape::Value)
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        self.end(Seen::Value)
+        self.end(ConfigShape::Value)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        self.end(Seen::Value)
+        self.end(ConfigShape::Value)
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        self.end(Seen::Value)
+        self.end(ConfigShape::Value)
     }
 
     forward_to_deserialize_any! {
@@ -140,13 +140,13 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 }
 
 /// Access to one field or one item.
-struct One<'a> {
+struct FieldAccess<'a> {
     name: Option<&'static str>,
     rest: &'a [Step],
-    seen: &'a Cell<Seen>,
+    seen: &'a Cell<ConfigShape>,
 }
 
-impl<'de> MapAccess<'de> for One<'_> {
+impl<'de> MapAccess<'de> for FieldAccess<'_> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -163,7 +163,7 @@ impl<'de> MapAccess<'de> for One<'_> {
     }
 }
 
-impl<'de> SeqAccess<'de> for One<'_> {
+impl<'de> SeqAccess<'de> for FieldAccess<'_> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -174,8 +174,8 @@ impl<'de> SeqAccess<'de> for One<'_> {
     }
 }
 
-fn look<T: DeserializeOwned>(path: &[Step]) -> Seen {
-    let seen = Cell::new(Seen::Nothing);
+fn look<T: DeserializeOwned>(path: &[Step]) -> ConfigShape {
+    let seen = Cell::new(ConfigShape::Nothing);
     // This always ends with an error; only what was noted on the way matters.
     let _ = T::deserialize(Probe { path, seen: &seen });
     seen.get()
@@ -191,27 +191,29 @@ fn keys<T: DeserializeOwned>(section: &str) -> Vec<String> {
             waiting.push_back((name, [path.as_slice(), &[step]].concat()))
         };
         match look::<T>(&path) {
-            Seen::Fields(fields) => {
+            ConfigShape::Fields(fields) => {
                 for field in fields {
                     after(format!("{name}.{field}"), Step::Field(field));
                 }
             }
-            Seen::Names if has_fields::<T>(&path, Step::AnyName) => {
+            ConfigShape::Names if has_fields::<T>(&path, Step::AnyName) => {
                 after(format!("{name}.<name>"), Step::AnyName)
             }
-            Seen::List if has_fields::<T>(&path, Step::AnyItem) => {
+            ConfigShape::List if has_fields::<T>(&path, Step::AnyItem) => {
                 after(format!("{name}[]"), Step::AnyItem)
             }
-            Seen::Nothing | Seen::Names | Seen::List | Seen::Value | Seen::Forms => {
-                found.push(name)
-            }
+            ConfigShape::Nothing
+            | ConfigShape::Names
+            | ConfigShape::List
+            | ConfigShape::Value
+            | ConfigShape::Forms => found.push(name),
         }
     }
     found
 }
 
 fn has_fields<T: DeserializeOwned>(path: &[Step], step: Step) -> bool {
-    matches!(look::<T>(&[path, &[step]].concat()), Seen::Fields(_))
+    matches!(look::<T>(&[path, &[step]].concat()), ConfigShape::Fields(_))
 }
 
 /// All sections with their keys. A section that always has several forms counts as one key.

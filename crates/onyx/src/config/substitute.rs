@@ -43,27 +43,27 @@ struct Walk<'a> {
 
 /// Whether every variable of a value is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Filled {
+enum Completeness {
     Whole,
     Lacking,
 }
 
 impl Walk<'_> {
-    fn visit(&mut self, path: &Path<'_>, value: &mut Value) -> Filled {
+    fn visit(&mut self, path: &Path<'_>, value: &mut Value) -> Completeness {
         match value {
             Value::String(text) => match expand(text, self.environment) {
                 Ok(expanded) => {
                     *text = expanded;
-                    Filled::Whole
+                    Completeness::Whole
                 }
                 Err(variable) => {
                     self.missing.push(Missing { variable, at: path.to_string() });
-                    Filled::Lacking
+                    Completeness::Lacking
                 }
             },
             Value::Array(items) => {
                 let mut index = 0;
-                let mut whole = Filled::Whole;
+                let mut whole = Completeness::Whole;
                 items.retain_mut(|item| {
                     let filled = self.visit(&path.index(index), item);
                     index += 1;
@@ -72,7 +72,7 @@ impl Walk<'_> {
                 whole
             }
             Value::Object(fields) => {
-                let mut whole = Filled::Whole;
+                let mut whole = Completeness::Whole;
                 fields.retain(|name, field| {
                     let path = path.key(name);
                     let filled = self.visit(&path, field);
@@ -80,20 +80,20 @@ impl Walk<'_> {
                 });
                 whole
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => Filled::Whole,
+            Value::Null | Value::Bool(_) | Value::Number(_) => Completeness::Whole,
         }
     }
 
     /// Whether to keep a value. A variable that is not set removes the whole agent that uses it,
     /// and elsewhere only the key.
-    fn keep(&self, path: &Path<'_>, filled: Filled, parent: &mut Filled) -> bool {
+    fn keep(&self, path: &Path<'_>, filled: Completeness, parent: &mut Completeness) -> bool {
         match filled {
-            Filled::Whole => true,
-            Filled::Lacking if path.depth() > 3 && path.starts_with(&["agents"]) => {
-                *parent = Filled::Lacking;
+            Completeness::Whole => true,
+            Completeness::Lacking if path.depth() > 3 && path.starts_with(&["agents"]) => {
+                *parent = Completeness::Lacking;
                 true
             }
-            Filled::Lacking => false,
+            Completeness::Lacking => false,
         }
     }
 }

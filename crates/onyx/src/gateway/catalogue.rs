@@ -31,9 +31,9 @@ impl Catalogue for LiveModels {
                 let id = format!("{name}/{}", model.id);
                 let known = current.registry.facts(&id).unwrap_or_default();
                 // The provider's own statement takes precedence over the known facts.
-                let said =
+                let stated =
                     ModelFacts { context_window: model.context_window, ..Default::default() };
-                facts(id, said.or(known))
+                facts(id, stated.or(known))
             };
             Ok(listed.into_iter().map(view).collect())
         }

@@ -3,8 +3,6 @@
 
 use onyx_api::{Dependency, DependencyKind};
 use onyx_knowledge::Embedding;
-use onyx_mcp::{OfferedToolState, ServerStatus, ServerView};
-use onyx_plugins::{PluginState, PluginStatus, PluginView};
 use onyx_sandbox::{NoSandbox, Sandbox, SandboxKind};
 use onyx_tools::Docker;
 use onyx_types::PersonId;
@@ -173,7 +171,7 @@ impl Live {
 
     async fn plugins(&self) -> Vec<Dependency> {
         match self.extensions.plugins.list().await {
-            Ok(plugins) => plugins.into_iter().filter_map(plugin).collect(),
+            Ok(plugins) => plugins.into_iter().filter_map(Dependency::of_plugin).collect(),
             Err(fault) => vec![Dependency {
                 name: "plugins".to_owned(),
                 ..Dependency::degraded(DependencyKind::Plugin, fault.message)
@@ -186,54 +184,8 @@ impl Live {
             Ok(servers) if servers.is_empty() => {
                 vec![Dependency::off(DependencyKind::Mcp, "No MCP servers are set up")]
             }
-            Ok(servers) => servers.into_iter().map(mcp_server).collect(),
+            Ok(servers) => servers.into_iter().map(Dependency::of_mcp_server).collect(),
             Err(fault) => vec![Dependency::degraded(DependencyKind::Mcp, fault.message)],
-        }
-    }
-}
-
-fn mcp_server(server: ServerView) -> Dependency {
-    let name = DependencyKind::Mcp.named(&server.name);
-    let needs_look = |tool: &&onyx_mcp::OfferedTool| {
-        matches!(tool.state, OfferedToolState::New | OfferedToolState::Changed)
-    };
-    let unaccepted = server.tools.iter().filter(needs_look).count();
-    match server.status {
-        ServerStatus::Failing(why) => Dependency::degraded(name, why)
-            .with_hint("Onyx tries again. The server's log has details."),
-        ServerStatus::Idle | ServerStatus::Starting | ServerStatus::Running if unaccepted > 0 => {
-            Dependency::degraded(name, format!("{unaccepted} tools are not accepted"))
-                .with_hint("Review and accept them, so that agents can use them.")
-        }
-        ServerStatus::Idle => Dependency::ok(name).with_detail("Starts when it is needed"),
-        ServerStatus::Starting => Dependency::ok(name).with_detail("Starting"),
-        ServerStatus::Running => Dependency::ok(name).with_detail("Running"),
-    }
-}
-
-/// The health of a plugin; `None` for one that is off and does not wait for acceptance.
-fn plugin(plugin: PluginView) -> Option<Dependency> {
-    let name = DependencyKind::Plugin.named(&plugin.name);
-    let hint = "Look at it with `onyx plugins show`, and at its log.";
-    let look = |why: String| Some(Dependency::degraded(name.clone(), why).with_hint(hint));
-    match (plugin.state, plugin.enabled) {
-        (PluginState::Broken(why), _) => return look(why),
-        (PluginState::Changed, true) => {
-            return look("It has changed since it was accepted".to_owned());
-        }
-        (PluginState::Missing, true) => return look("Its folder is missing".to_owned()),
-        (PluginState::New, true) => return look("It is not accepted yet".to_owned()),
-        (_, false) => return None,
-        (PluginState::Accepted, true) => {}
-    }
-    match plugin.status {
-        PluginStatus::Failing(why) => look(why),
-        PluginStatus::Parked(why) => look(format!("It is no longer started: {why}")),
-        PluginStatus::Idle | PluginStatus::Starting | PluginStatus::Running => {
-            match plugin.problems.into_iter().next() {
-                Some(problem) => look(problem),
-                None => Some(Dependency::ok(name)),
-            }
         }
     }
 }

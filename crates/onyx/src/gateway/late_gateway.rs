@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use onyx_agent::AgentSettings;
 use onyx_api::{ConfigChange, Configuration as _, Problem};
 use onyx_storage::Expect;
-use onyx_tools::{Answered, Delegates, JobPort, PersonaPort, ProposedJob, TestAnswer, ToolCx};
+use onyx_tools::{
+    DelegatedAnswer, Delegates, JobPort, PersonaPort, ProposedJob, TestAnswer, ToolCx,
+};
 use onyx_types::{AgentId, Cancel, ErrorCode, Fault, JobId, ModelId, PersonId, SessionId};
 use serde_json::{Map, Value};
 
@@ -70,7 +72,12 @@ impl Delegates for LateGateway {
         self.live().is_ok_and(|live| live.agent.has_other_sessions(person))
     }
 
-    async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn ask(
+        &self,
+        agent: &AgentId,
+        message: &str,
+        cx: &ToolCx,
+    ) -> Result<DelegatedAnswer, Fault> {
         self.live()?.agent.ask(agent, message, cx).await
     }
 
@@ -78,7 +85,12 @@ impl Delegates for LateGateway {
         self.live()?.agent.post(session, text, cx).await
     }
 
-    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault> {
+    async fn think(
+        &self,
+        model: &ModelId,
+        task: &str,
+        cx: &ToolCx,
+    ) -> Result<DelegatedAnswer, Fault> {
         self.live()?.agent.think(model, task, cx).await
     }
 }

@@ -20,12 +20,12 @@ const HOW: &str = "connect again in Settings → You → LinkedIn, or with `onyx
 pub(super) struct LinkedInLogins {
     logins: ServiceLogins,
     open: OpenSecret,
-    plan: RwLock<Planned>,
+    plan: RwLock<LinkedInPlan>,
 }
 
 /// The state that follows from the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Planned {
+enum LinkedInPlan {
     NotConfigured,
     Ready,
     /// No one can connect, for this reason.
@@ -35,23 +35,23 @@ enum Planned {
 impl LinkedInLogins {
     pub(super) fn new(store: Arc<dyn TokenStore>, clock: Arc<dyn Clock>, open: OpenSecret) -> Self {
         let logins = ServiceLogins::linkedin(store, clock);
-        Self { logins, open, plan: RwLock::new(Planned::NotConfigured) }
+        Self { logins, open, plan: RwLock::new(LinkedInPlan::NotConfigured) }
     }
 
     /// Applies an edit of the config, or of the secret that it names.
     pub(super) fn follow(&self, settings: &LinkedInSettings) {
         let plan = match self.planned(settings) {
             Ok(plan) => plan,
-            Err(why) => Planned::Trouble(why),
+            Err(why) => LinkedInPlan::Trouble(why),
         };
-        if plan != Planned::Ready {
+        if plan != LinkedInPlan::Ready {
             self.logins.unfollow();
         }
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
     }
 
-    fn planned(&self, settings: &LinkedInSettings) -> Result<Planned, String> {
-        let Some(client) = settings.client() else { return Ok(Planned::NotConfigured) };
+    fn planned(&self, settings: &LinkedInSettings) -> Result<LinkedInPlan, String> {
+        let Some(client) = settings.client() else { return Ok(LinkedInPlan::NotConfigured) };
         let name = settings.secret_name().unwrap_or_default();
         let secret = (self.open)(name).map_err(|fault| {
             format!("The secret {name} of tools.linkedin cannot be opened: {}", fault.message)
@@ -72,10 +72,10 @@ impl LinkedInLogins {
             ..LoginSettings::default()
         };
         let followed = self.logins.follow(&login, base);
-        followed.map(|()| Planned::Ready).map_err(|why| format!("tools.linkedin: {why}"))
+        followed.map(|()| LinkedInPlan::Ready).map_err(|why| format!("tools.linkedin: {why}"))
     }
 
-    fn plan(&self) -> Planned {
+    fn plan(&self) -> LinkedInPlan {
         self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -86,8 +86,8 @@ impl LinkedInLogins {
     fn login(&self, person: &PersonId) -> Result<ServiceLogin, Fault> {
         let refused = |message: String| Fault::new(ErrorCode::InvalidRequest, message);
         match self.plan() {
-            Planned::Trouble(why) => return Err(refused(why)),
-            Planned::NotConfigured | Planned::Ready => {}
+            LinkedInPlan::Trouble(why) => return Err(refused(why)),
+            LinkedInPlan::NotConfigured | LinkedInPlan::Ready => {}
         }
         self.logins.of(person).ok_or_else(|| {
             refused("LinkedIn is not configured.".to_owned()).with_hint(
@@ -105,7 +105,7 @@ impl LinkedInLogins {
 #[async_trait]
 impl Accounts for LinkedInLogins {
     fn absence(&self, person: &PersonId) -> Option<String> {
-        if let Planned::Trouble(why) = self.plan() {
+        if let LinkedInPlan::Trouble(why) = self.plan() {
             return Some(why);
         }
         match self.status(person).state {
@@ -149,16 +149,16 @@ impl LinkedInAccounts for LinkedInAdmin {
         let check = self.tools.last_check(person);
         let mut login = view(self.logins.status(person));
         if login.state == LoginState::SignInAgain.as_str() {
-            let whose = login.account.as_ref().map(|account| format!(" of {account}"));
-            let whose = whose.unwrap_or_default();
+            let of_account = login.account.as_ref().map(|account| format!(" of {account}"));
+            let of_account = of_account.unwrap_or_default();
             login.error =
-                Some(format!("LinkedIn no longer accepts the sign-in{whose}. Connect again."));
+                Some(format!("LinkedIn no longer accepts the sign-in{of_account}. Connect again."));
         }
         LinkedInAccount {
-            configured: plan != Planned::NotConfigured,
+            configured: plan != LinkedInPlan::NotConfigured,
             trouble: match plan {
-                Planned::Trouble(why) => Some(why),
-                Planned::NotConfigured | Planned::Ready => None,
+                LinkedInPlan::Trouble(why) => Some(why),
+                LinkedInPlan::NotConfigured | LinkedInPlan::Ready => None,
             },
             login,
             last_validated_at: check.validated_at,

@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use futures::future::BoxFuture;
 use onyx_agent::{AgentProfile, AgentServices, Roster, Titles};
 use onyx_api::{
-    Admission, Authenticator, Change, Changes, ConnectionLimits, Dependency, DependencyKind,
-    Exposure, Extensions, Front, Gateways, Readiness,
+    Admission, Authenticator, Change, Changes, ConnectionLimits, Exposure, Extensions, Front,
 };
 use onyx_connectors::Plan;
-use onyx_identity::{Declared, Secrets, Token};
-use onyx_knowledge::{Embedding, Index, SearchSettings};
-use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
+use onyx_identity::{DeclaredPeople, Secrets, Token};
+use onyx_knowledge::{Index, SearchSettings};
 use onyx_storage::Store;
 use onyx_tools::{Masker, Toolbox};
 use onyx_types::{AgentId, Fault, PersonId, Zone};
@@ -73,12 +70,12 @@ impl AppliedConfig {
 }
 
 /// A config that passed all checks.
-pub(super) struct Checked {
+pub(super) struct CheckedConfig {
     config: Config,
     front: Front,
     token: Token,
     roster: Roster,
-    declared: Declared,
+    declared: DeclaredPeople,
     search: SearchSettings,
     connections: ConnectionLimits,
     plan: Plan,
@@ -119,7 +116,7 @@ impl Live {
     }
 
     /// Checks a config completely before any part of it is applied.
-    pub(super) fn check(&self, config: Config) -> Result<Checked, ConfigError> {
+    pub(super) fn check(&self, config: Config) -> Result<CheckedConfig, ConfigError> {
         let address = config.gateway.address(self.exposure());
         address.map_err(|fault| ConfigError::in_section("gateway.bind", &fault))?;
         let front = config.gateway.front();
@@ -135,12 +132,31 @@ impl Live {
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
         let plan = self.plan(&config, &roster)?;
-        Ok(Checked { config, front, token, roster, declared, search, connections, plan, warnings })
+        Ok(CheckedConfig {
+            config,
+            front,
+            token,
+            roster,
+            declared,
+            search,
+            connections,
+            plan,
+            warnings,
+        })
     }
 
-    pub(super) async fn take_up(&self, checked: Checked) -> Result<(), ConfigError> {
-        let Checked { config, front, token, roster, declared, search, connections, plan, warnings } =
-            checked;
+    pub(super) async fn take_up(&self, checked: CheckedConfig) -> Result<(), ConfigError> {
+        let CheckedConfig {
+            config,
+            front,
+            token,
+            roster,
+            declared,
+            search,
+            connections,
+            plan,
+            warnings,
+        } = checked;
         log(&warnings);
         self.tools.follow(&config)?;
         let models = self.models.next(&self.home, &config);
@@ -234,106 +250,12 @@ impl Live {
     pub(super) fn broken(&self) -> Option<ConfigError> {
         self.applied.broken.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
-
-    async fn storage(&self) -> Dependency {
-        let read = self.store.ledger.active_runs().await.map_err(|error| error.to_string());
-        let usable = match (read, &self.shared) {
-            (Ok(_), Some(shared)) if shared.membership.is_draining() => {
-                Err("this gateway is drained; another one answers".to_owned())
-            }
-            // Reporting to the database that this gateway is alive is a write, so it tests the
-            // database.
-            (Ok(_), Some(shared)) => {
-                shared.membership.beat().await.map_err(|error| error.to_string())
-            }
-            (Ok(_), None) => self.machine.writable.probe(self.home.write_probe()).await,
-            (Err(error), _) => Err(error),
-        };
-        match usable {
-            Ok(()) => Dependency::ok(DependencyKind::Storage),
-            Err(error) => Dependency::down(DependencyKind::Storage, error),
-        }
-    }
-
-    /// The object store of server mode. Without it only large contents cannot be read or written, so
-    /// the gateway stays ready.
-    async fn objects(&self) -> Option<Dependency> {
-        let shared = self.shared.as_ref()?;
-        Some(match shared.objects.probe(&shared.membership).await {
-            Ok(()) => Dependency::ok(DependencyKind::Objects),
-            Err(error) => Dependency::degraded(DependencyKind::Objects, error.to_string())
-                .with_hint(error.hint()),
-        })
-    }
-
-    fn config(&self) -> Dependency {
-        match self.broken() {
-            None => Dependency::ok(DependencyKind::Config),
-            Some(error) => Dependency::degraded(DependencyKind::Config, error.to_string()),
-        }
-    }
-
-    /// The check is reported only when it fails: without an embedder there is nothing to be ready.
-    fn memory(&self) -> Option<Dependency> {
-        match self.index.embedding() {
-            Embedding::Ready { .. } | Embedding::Off => None,
-            Embedding::Failing { model, reason } => {
-                let why = format!("searched by words only: {model}: {reason}");
-                Some(Dependency::degraded(DependencyKind::Memory, why))
-            }
-        }
-    }
-
-    fn providers(&self) -> Vec<Dependency> {
-        self.models.get().registry.status().iter().map(provider).collect()
-    }
 }
 
 /// Sets the time zones of the config for people who have not chosen one themselves.
 pub(super) fn declare_zones(agent: &AgentServices, declared: BTreeMap<PersonId, Zone>) {
     if let Some(zones) = agent.clock().zones() {
         zones.declare(declared);
-    }
-}
-
-fn provider(status: &ProviderStatus) -> Dependency {
-    let name = DependencyKind::Provider.named(&status.name);
-    match (&status.state, status.health()) {
-        (ProviderState::Disabled { reason }, _) => Dependency::degraded(name, reason),
-        (ProviderState::Ready { .. }, ProviderHealth::Failing { model, reason, .. }) => {
-            Dependency::degraded(name, format!("{model}: {reason}"))
-        }
-        (ProviderState::Ready { .. }, ProviderHealth::Untried | ProviderHealth::Well) => {
-            Dependency::ok(name)
-        }
-    }
-}
-
-impl Readiness for Live {
-    fn dependencies(&self) -> BoxFuture<'_, Vec<Dependency>> {
-        Box::pin(async {
-            let (storage, objects) = tokio::join!(self.storage(), self.objects());
-            let mut all = vec![self.config(), storage];
-            all.extend(objects);
-            all.extend(self.providers());
-            all.extend(self.memory());
-            all.extend(super::connectors::dependencies(&self.connectors.all).await);
-            all
-        })
-    }
-
-    fn health<'a>(&'a self, person: &'a PersonId) -> BoxFuture<'a, Vec<Dependency>> {
-        Box::pin(async {
-            let mut all = self.dependencies().await;
-            // Memory is left out here, because the embedder has its own entry.
-            all.retain(|dependency| dependency.name != "memory");
-            all.extend(self.the_rest(person).await);
-            all
-        })
-    }
-
-    fn gateways(&self) -> &dyn Gateways {
-        self
     }
 }
 

@@ -35,8 +35,8 @@ impl LocalHost {
 
     /// Models of other settings are dropped when the last run that uses them has ended.
     fn take_up(&self, wanted: Vec<(String, LocalSettings)>) -> Vec<NamedSource> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::take(&mut *kept);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::take(&mut *known);
         let mut sources: Vec<NamedSource> = Vec::new();
         for (name, settings) in wanted {
             let same = before.iter().find(|(other, _)| *other == settings);
@@ -44,7 +44,7 @@ impl LocalHost {
                 || Arc::new(LocalModels::new(settings.clone(), give_code_back)),
                 |(_, models)| Arc::clone(models),
             );
-            kept.push((settings, Arc::clone(&models)));
+            known.push((settings, Arc::clone(&models)));
             sources.push((name, Ok(models)));
         }
         sources

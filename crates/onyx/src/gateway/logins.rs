@@ -61,10 +61,10 @@ impl TokenStore for KeptTokens {
 #[async_trait]
 impl TokenKeeper for KeptTokens {
     fn load(&self, server: &str) -> Result<Option<String>, Fault> {
-        let kept = self.secrets.sign_in(&shelf(server))?;
-        let kept = kept.map(|record| record.reveal().to_owned());
-        kept.iter().for_each(|record| self.mask(record));
-        Ok(kept)
+        let stored = self.secrets.sign_in(&shelf(server))?;
+        let stored = stored.map(|record| record.reveal().to_owned());
+        stored.iter().for_each(|record| self.mask(record));
+        Ok(stored)
     }
 
     async fn keep(&self, server: &str, record: &str) -> Result<(), Fault> {

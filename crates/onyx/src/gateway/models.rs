@@ -8,7 +8,7 @@ use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
-    Booked, Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings,
+    BookedModel, Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings,
     SecretSource, Setup, SpendAccounts, SpendBook, SpendLimits, Task, TaskClass, UsageEstimate,
 };
 use onyx_storage::Ledger;
@@ -135,7 +135,7 @@ impl LiveModels {
         let model = Arc::new(self.accounts.budget(model, payer, limits(limits_of)));
         let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
         let book = LedgerBook { ledger, clock, key, pauses: pauses() };
-        Ok(Arc::new(Booked::new(model, Arc::new(book), estimate)))
+        Ok(Arc::new(BookedModel::new(model, Arc::new(book), estimate)))
     }
 
     /// The key to which a request without a session is charged.
@@ -171,12 +171,7 @@ impl Current {
     }
 
     fn chain(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
-        let primary = self.primary(choice);
-        let name = primary.as_str();
-        match name.split_once('/').map_or((name, None), |(a, b)| (a, Some(b))) {
-            ("auto", class) => self.auto(class, &choice.fallbacks),
-            _ => Ok(self.registry.chain(&primary, &choice.fallbacks)?),
-        }
+        self.registry.chosen(&self.routing, &self.primary(choice), &choice.fallbacks)
     }
 
     /// The first model of a choice: the one it names, the default one, or the one that is always
@@ -189,32 +184,9 @@ impl Current {
 
     /// The choice if all its models run on this machine; an error names the others.
     fn local_choice(&self, choice: &ModelChoice) -> Result<ModelChoice, Fault> {
-        let mut primary = self.primary(choice);
-        if let Some(class) = primary.as_str().strip_prefix("auto") {
-            let class = class.strip_prefix('/').map_or(Ok(TaskClass::default()), class_named)?;
-            let locality = Some(Locality::ThisMachine);
-            let task = Task { class, locality, ..Task::default() };
-            primary = ModelId::new(self.registry.route(&self.routing, &task)?.model);
-        }
-        let all = std::iter::once(&primary).chain(&choice.fallbacks);
-        if let Some(elsewhere) = all.into_iter().find(|model| !self.is_local(model.as_str())) {
-            let message = format!("Only local models may be used here; {elsewhere} is not local.");
-            return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
-                "Choose a local model, or remove `localOnly` from the agent or `local_only` from the \
-                 space.",
-            ));
-        }
+        let primary = self.primary(choice);
+        let primary = self.registry.local_only(&self.routing, primary, &choice.fallbacks)?;
         Ok(ModelChoice { primary: Some(primary), fallbacks: choice.fallbacks.clone() })
-    }
-
-    fn is_local(&self, model: &str) -> bool {
-        self.registry.locality(model) == Some(Locality::ThisMachine)
-    }
-
-    /// The model for `auto`, or for `auto/<class>` of an agent whose work is of one class.
-    fn auto(&self, class: Option<&str>, fallbacks: &[ModelId]) -> Result<Arc<dyn Model>, Fault> {
-        let class = class.map_or(Ok(TaskClass::default()), class_named)?;
-        self.registry.auto(&self.routing, class, fallbacks)
     }
 }
 
@@ -303,7 +275,7 @@ impl ModelRouter for LiveModels {
                 Ok(ModelPick {
                     model: model.clone(),
                     reason: String::new(),
-                    is_local: current.is_local(model.as_str()),
+                    is_local: current.registry.is_local(model.as_str()),
                 })
             } else {
                 Err(Fault::new(
@@ -313,25 +285,17 @@ impl ModelRouter for LiveModels {
                 .with_hint(format!("There are: {}.", known.join(", "))))
             };
         }
-        let class = wish.task.as_deref().map_or(Ok(TaskClass::default()), class_named)?;
+        let class = wish.task.as_deref().map_or(Ok(TaskClass::default()), TaskClass::named)?;
         let locality = wish.local.then_some(Locality::ThisMachine);
         let task = Task { class, locality, needs: vec![Need::Tools], ..Task::default() };
         let choice = current.registry.route(&current.routing, &task)?;
-        let is_local = current.is_local(&choice.model);
+        let is_local = current.registry.is_local(&choice.model);
         Ok(ModelPick { model: ModelId::new(choice.model), reason: choice.reason, is_local })
     }
 
     fn has_choice(&self) -> bool {
         self.get().registry.has_choice()
     }
-}
-
-fn class_named(name: &str) -> Result<TaskClass, Fault> {
-    TaskClass::named(name).ok_or_else(|| {
-        let known: Vec<&str> = TaskClass::ALL.iter().map(|class| class.as_str()).collect();
-        Fault::new(ErrorCode::ModelNotFound, format!("`{name}` is not a class of tasks."))
-            .with_hint(format!("There are: {}.", known.join(", ")))
-    })
 }
 
 fn limits(limits: &Limits) -> SpendLimits {

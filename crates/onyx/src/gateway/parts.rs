@@ -9,7 +9,7 @@ use onyx_agent::{JobsSettings, Roster, Titles};
 use onyx_api::{ConnectionLimits, Exposure, Extensions, Front};
 use onyx_connectors::Plan;
 use onyx_egress::SystemResolver;
-use onyx_identity::{Declared, PersonSettings, Secrets, Token};
+use onyx_identity::{DeclaredPeople, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
 use onyx_mcp::oauth::TokenKeeper;
 use onyx_mcp::serving::{Endpoint, EndpointKeys};
@@ -44,7 +44,7 @@ pub(super) struct Parts {
     pub(super) address: SocketAddr,
     pub(super) max_runs: usize,
     pub(super) connections: ConnectionLimits,
-    pub(super) declared: Declared,
+    pub(super) declared: DeclaredPeople,
     pub(super) front: Front,
     pub(super) masker: Masker,
     pub(super) token_place: TokenPlace,
@@ -334,9 +334,9 @@ pub(super) fn connections(config: &Config) -> Result<ConnectionLimits, ConfigErr
 }
 
 /// The people of a config and of the environment.
-pub(super) fn declared(config: &Config, token: Token) -> Result<Declared, ConfigError> {
+pub(super) fn declared(config: &Config, token: Token) -> Result<DeclaredPeople, ConfigError> {
     let valid_persons = config.environment.get(env::VALID_PERSONS);
-    Declared::new(config.people.clone(), valid_persons.as_deref(), token)
+    DeclaredPeople::new(config.people.clone(), valid_persons.as_deref(), token)
         .map_err(|fault| ConfigError::in_section("people", &fault))
 }
 

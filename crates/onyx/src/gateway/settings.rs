@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use futures::future::{BoxFuture, FutureExt};
 use onyx_agent::{AgentSettings, ModelSetting};
-use onyx_api::{ConfigChange, ConfigFlaw, ConfigView, Configuration, Problem, Written};
+use onyx_api::{ConfigChange, ConfigFlaw, ConfigPart, ConfigView, Configuration, Problem};
 use onyx_identity::{UnknownKey, redacted, restored};
 use onyx_storage::Expect;
 use onyx_types::{AgentId, ErrorCode, Fault, Hash};
@@ -36,21 +36,21 @@ impl Configuration for Live {
         })
     }
 
-    fn agent(&self, id: &AgentId) -> Result<Option<Written<AgentSettings>>, Problem> {
+    fn agent(&self, id: &AgentId) -> Result<Option<ConfigPart<AgentSettings>>, Problem> {
         let file = self.parsed()?;
         let Some(value) = file.agent(id.as_str()) else { return Ok(None) };
         let hash = version(&value);
         let value = AgentSettings::deserialize(value)
             .map_err(|error| Problem::field(format!("agents: {id}"), error))?;
-        Ok(Some(Written { value, hash }))
+        Ok(Some(ConfigPart { value, hash }))
     }
 
-    fn provider(&self, name: &str) -> Result<Option<Written<Map<String, Value>>>, Problem> {
+    fn provider(&self, name: &str) -> Result<Option<ConfigPart<Map<String, Value>>>, Problem> {
         let Some(value) = self.parsed()?.provider(name) else { return Ok(None) };
         let hash = version(&value);
         let shown = serde_json::from_str(&redacted(&value.to_string()));
         let value = shown.map_err(|error| Problem::field(format!("providers.{name}"), error))?;
-        Ok(Some(Written { value, hash }))
+        Ok(Some(ConfigPart { value, hash }))
     }
 
     fn default_model(&self) -> Result<Option<ModelSetting>, Problem> {

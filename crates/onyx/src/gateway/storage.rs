@@ -23,7 +23,7 @@ use crate::{env, files};
 /// Networks that are not polled: their messages may arrive at any gateway.
 const ANSWERED_ANYWHERE: [&str; 2] = ["webhook", "widget"];
 
-pub(super) struct Opened {
+pub(super) struct OpenedStorage {
     pub(super) store: Store,
     /// The shared storage of server mode; `None` for a machine with its own files.
     pub(super) shared: Option<Arc<SharedStorage>>,
@@ -135,13 +135,13 @@ pub(super) async fn open(
     folder: &HomeFolder,
     home: Home,
     clock: &Arc<dyn Clock>,
-) -> Result<Opened> {
+) -> Result<OpenedStorage> {
     let Some(settings) = server_settings(folder)? else {
         let witnesses = audit_witnesses(folder.path(), None)?;
         let store = Store::open_witnessed(home, Arc::clone(clock), witnesses)
             .await
             .context("cannot open the store")?;
-        return Ok(Opened { store, shared: None });
+        return Ok(OpenedStorage { store, shared: None });
     };
     let master = master_key()?;
     let witnesses = audit_witnesses(folder.path(), Some(&master))?;
@@ -167,7 +167,7 @@ pub(super) async fn open(
         accounts: Mutex::default(),
         _home: home,
     };
-    Ok(Opened { store, shared: Some(Arc::new(shared)) })
+    Ok(OpenedStorage { store, shared: Some(Arc::new(shared)) })
 }
 
 /// A test may have logs sealed early, so that the few turns of its conversations lie in objects.

@@ -68,6 +68,6 @@ fn trouble(gateway: &ProviderStatus) -> Option<String> {
     }
     let login = gateway.login.as_ref()?;
     let lapsed = matches!(login.state, LoginState::SignInAgain | LoginState::None);
-    let told = login.error.clone().filter(|_| lapsed);
-    told.map(|told| told.trim_end_matches('.').to_owned())
+    let reason = login.error.clone().filter(|_| lapsed);
+    reason.map(|reason| reason.trim_end_matches('.').to_owned())
 }

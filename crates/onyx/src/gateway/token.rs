@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use onyx_identity::Token;
 
 use crate::config::Config;
-use crate::files::{self, Written};
+use crate::files::{self, WriteOutcome};
 use crate::home::HomeFolder;
 
 /// The place of the token in use.
@@ -42,7 +42,7 @@ pub(super) fn token(home: &HomeFolder, config: &Config) -> Result<Token> {
 
 fn of_file(home: &HomeFolder) -> Result<Token> {
     let path = home.token();
-    if files::write_new(&path, &format!("{}\n", fresh()?))? == Written::Kept {
+    if files::write_new(&path, &format!("{}\n", fresh()?))? == WriteOutcome::Kept {
         files::only_owner(&path)?;
     }
     let text = std::fs::read_to_string(&path)

@@ -6,15 +6,17 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_api::{
-    Dialect, Embedded, Forward, Forwarded, Histogram, Listed, Media, ModelFigures, Piece, Upstream,
+    Dialect, Embedded, Forward, ForwardedAnswer, Histogram, Media, ModelFigures, OfferedModel,
+    Piece, Upstream,
 };
 use onyx_providers::wire::Wire;
 use onyx_providers::{
-    CircuitState, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelFacts, ModelStatus,
-    ProviderState, RawPiece, UsageEstimate, Way,
+    CircuitState, ForwardRoute, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelFacts,
+    ModelStatus, ProviderState, RawPiece, UsageEstimate,
 };
 use onyx_types::{
-    Cancel, ErrorCode, Fault, Knob, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
+    Cancel, ErrorCode, Fault, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
+    SamplingSetting,
 };
 use tokio::sync::mpsc;
 
@@ -35,7 +37,7 @@ impl Upstream for LiveModels {
         self.get().aliases.meant_by(name).map(str::to_owned)
     }
 
-    fn models(&self) -> BoxFuture<'_, Vec<Listed>> {
+    fn models(&self) -> BoxFuture<'_, Vec<OfferedModel>> {
         let current = self.get();
         Box::pin(async move { listed(&current).await })
     }
@@ -49,7 +51,7 @@ impl Upstream for LiveModels {
         called.collect()
     }
 
-    fn takes(&self, model: Option<&str>) -> Vec<Knob> {
+    fn takes(&self, model: Option<&str>) -> Vec<SamplingSetting> {
         let current = self.get();
         let registry = &current.registry;
         match model.or(current.default_model.as_deref()) {
@@ -59,7 +61,7 @@ impl Upstream for LiveModels {
         }
     }
 
-    fn forward(&self, request: Forward) -> Result<Forwarded, Fault> {
+    fn forward(&self, request: Forward) -> Result<ForwardedAnswer, Fault> {
         let current = self.get();
         let (registry, person, limits) = (&current.registry, &request.person, &request.limits);
         let mut body = request.body;
@@ -72,14 +74,14 @@ impl Upstream for LiveModels {
             body.remove("betas");
         }
         match registry.forward(&request.model, wire(request.dialect), body, betas)? {
-            Way::SameWire(Forwarding { model, pieces: received }) => {
+            ForwardRoute::SameWire(Forwarding { model, pieces: received }) => {
                 let model = self.paid_by(model, person, limits, estimate)?;
-                Ok(Forwarded::SameWire(pieces(&*model, received)))
+                Ok(ForwardedAnswer::SameWire(pieces(&*model, received)))
             }
-            Way::OtherWire(body) => {
+            ForwardRoute::OtherWire(body) => {
                 let model = registry.model(&request.model)?;
                 let model = self.paid_by(model, person, limits, estimate)?;
-                Ok(Forwarded::OtherWire { model, body })
+                Ok(ForwardedAnswer::OtherWire { model, body })
             }
         }
     }
@@ -163,9 +165,9 @@ const fn wire(dialect: Dialect) -> Wire {
 }
 
 /// The models of the config and of the providers' own lists, without repeats.
-async fn listed(current: &Current) -> Vec<Listed> {
+async fn listed(current: &Current) -> Vec<OfferedModel> {
     let registry = &current.registry;
-    let mut all: Vec<Listed> =
+    let mut all: Vec<OfferedModel> =
         registry.candidates().into_iter().map(|model| known(model.id, &model.facts)).collect();
     let ready = registry.status().into_iter().filter_map(|provider| match provider.state {
         ProviderState::Ready { .. } => Some(provider.name),
@@ -183,20 +185,20 @@ async fn listed(current: &Current) -> Vec<Listed> {
             if !all.iter().any(|known| known.id == id) {
                 let facts = registry.facts(&id).unwrap_or_default();
                 let context_window = model.context_window.or(facts.context_window);
-                all.push(Listed { context_window, ..known(id, &facts) });
+                all.push(OfferedModel { context_window, ..known(id, &facts) });
             }
         }
     }
     for (name, meant) in current.aliases.names() {
         let facts = registry.facts(meant).unwrap_or_default();
-        all.push(Listed { owner: "alias".to_owned(), ..known(name.to_owned(), &facts) });
+        all.push(OfferedModel { owner: "alias".to_owned(), ..known(name.to_owned(), &facts) });
     }
     all
 }
 
-fn known(id: String, facts: &ModelFacts) -> Listed {
+fn known(id: String, facts: &ModelFacts) -> OfferedModel {
     let images = facts.inputs.as_ref().map(|inputs| inputs.contains(&Modality::Image));
-    Listed {
+    OfferedModel {
         owner: id.split('/').next().unwrap_or_default().to_owned(),
         id,
         context_window: facts.context_window,

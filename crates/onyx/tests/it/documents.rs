@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use flate2::write::ZlibEncoder;
 use flate2::{Compress, Compression, FlushCompress};
-use onyx_extract::{ExtractError, Extracted, Kind, Reader};
+use onyx_extract::{ExtractError, ExtractedText, Kind, Reader};
 
 const PAGE: &str = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Contents 5 0 R /Resources << /Font << /F1 3 0 R >> >> >>";
 
@@ -16,7 +16,7 @@ fn reader() -> Reader {
     Reader::new(env!("CARGO_BIN_EXE_onyx"), &["read-document"])
 }
 
-async fn read(pdf: Vec<u8>) -> Result<Extracted, ExtractError> {
+async fn read(pdf: Vec<u8>) -> Result<ExtractedText, ExtractError> {
     reader().extract("paper.pdf".to_owned(), None, pdf).await
 }
 
@@ -26,7 +26,7 @@ async fn a_pdf_is_read_by_a_process_of_its_own() {
     let markdown = "## Page 1\n\nWarranty until March\n".to_owned();
     assert_eq!(
         read(pdf(PAGE, &words)).await,
-        Ok(Extracted { kind: Kind::Pdf, title: None, markdown, lacks: None })
+        Ok(ExtractedText { kind: Kind::Pdf, title: None, markdown, lacks: None })
     );
 }
 
@@ -78,7 +78,7 @@ async fn what_is_written_on_a_picture_or_a_scan_is_read_where_tesseract_is_insta
     let markdown = format!("stdin stdout -l eng:\n{}\n", picture.len());
     assert_eq!(
         extract(recognising(), &picture).await,
-        Ok(Extracted { kind: Kind::Picture, title: None, markdown, lacks: None })
+        Ok(ExtractedText { kind: Kind::Picture, title: None, markdown, lacks: None })
     );
     assert_eq!(extract(reader(), &picture).await, Err(ExtractError::NeedsOcr));
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use onyx_extract::{ExtractError, Extracted, Kind, Reader};
+use onyx_extract::{ExtractError, ExtractedText, Kind, Reader};
 use onyx_test_support::{OnyxProcess, ScriptedModel, wait_for};
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn reader() -> Reader {
     Reader::new(BINARY, &["read-document"]).with_tesseract(Some(TESSERACT.into()), None)
 }
 
-async fn read(reader: Reader, bytes: Vec<u8>) -> Result<Extracted, ExtractError> {
+async fn read(reader: Reader, bytes: Vec<u8>) -> Result<ExtractedText, ExtractError> {
     reader.extract("scan".to_owned(), None, bytes).await
 }
 
@@ -252,7 +252,7 @@ async fn a_page_that_waits_for_tesseract_says_so_in_its_place() {
     let markdown = "## Page 1\n\nThe first page\n\n## Page 2\n\n*This page could not be read: it is a \
                     picture or a scan; install `tesseract` to have the text on it read.*\n";
     let (kind, title, lacks) = (Kind::Pdf, None, Some(ExtractError::NeedsOcr));
-    assert_eq!(read, Extracted { kind, title, markdown: markdown.to_owned(), lacks });
+    assert_eq!(read, ExtractedText { kind, title, markdown: markdown.to_owned(), lacks });
 }
 
 #[tokio::test]

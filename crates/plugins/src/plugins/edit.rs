@@ -53,9 +53,11 @@ impl Plugins {
     async fn import_skills(&self, approver: &Approver, package: &Package) -> Vec<String> {
         let mut problems = Vec::new();
         for name in &package.skills {
-            let brought = SkillPackage::of_files(None, package.skill(name));
-            let imported = match brought {
-                Ok(brought) => self.parts.skills.import(approver, brought).await.map(drop),
+            let skill_package = SkillPackage::of_files(None, package.skill(name));
+            let imported = match skill_package {
+                Ok(skill_package) => {
+                    self.parts.skills.import(approver, skill_package).await.map(drop)
+                }
                 Err(fault) => Err(fault),
             };
             if let Err(fault) = imported {

@@ -66,7 +66,7 @@ struct Parts {
     opener: SlotOpener,
     settings: RwLock<PluginsSettings>,
     slots: Slots,
-    brought: Mutex<Brought>,
+    package_servers: Mutex<PackageServers>,
     /// Locked while the slots are updated, so that changes happen one after the other.
     one_at_a_time: tokio::sync::Mutex<()>,
     changed: Notify,
@@ -75,7 +75,7 @@ struct Parts {
 
 /// The MCP servers of packages, which are added to the config's own.
 #[derive(Default)]
-struct Brought {
+struct PackageServers {
     /// The servers by name, with the plugin of each.
     servers: BTreeMap<String, String>,
     /// The problems of each plugin's servers, such as names that are taken.
@@ -112,7 +112,7 @@ impl Plugins {
             opener,
             settings: RwLock::default(),
             slots: Slots::default(),
-            brought: Mutex::default(),
+            package_servers: Mutex::default(),
             one_at_a_time: tokio::sync::Mutex::default(),
             changed: Notify::new(),
             is_live: AtomicBool::new(false),
@@ -174,7 +174,7 @@ impl Plugins {
     /// The config's MCP servers together with those of plugins. The config's own take precedence.
     pub fn with_servers(&self, config: &McpSettings) -> McpSettings {
         let mut all = config.clone();
-        let mut brought = Brought::default();
+        let mut package_servers = PackageServers::default();
         for slot in self.parts.slots.all() {
             for (name, settings) in slot.servers() {
                 let flaw = match settings.check(&name) {
@@ -182,22 +182,22 @@ impl Plugins {
                         format!("there is another MCP server named {name}")
                     }
                     Ok(()) => {
-                        brought.servers.insert(name.clone(), slot.name.clone());
+                        package_servers.servers.insert(name.clone(), slot.name.clone());
                         all.servers.insert(name, settings);
                         continue;
                     }
                     Err(error) => error.to_string(),
                 };
-                brought.clashes.entry(slot.name.clone()).or_default().push(flaw);
+                package_servers.clashes.entry(slot.name.clone()).or_default().push(flaw);
             }
         }
-        *self.parts.brought() = brought;
+        *self.parts.package_servers() = package_servers;
         all
     }
 
     /// The plugin that an MCP server came with.
     pub fn plugin_of_server(&self, server: &str) -> Option<String> {
-        self.parts.brought().servers.get(server).cloned()
+        self.parts.package_servers().servers.get(server).cloned()
     }
 
     /// The accounts on networks that plugins provide.
@@ -250,7 +250,7 @@ impl Parts {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn brought(&self) -> MutexGuard<'_, Brought> {
-        self.brought.lock().unwrap_or_else(PoisonError::into_inner)
+    fn package_servers(&self) -> MutexGuard<'_, PackageServers> {
+        self.package_servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

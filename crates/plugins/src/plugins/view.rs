@@ -132,7 +132,7 @@ impl Plugins {
     /// The reasons why the plugin does not work although it is enabled.
     fn problems(&self, name: &str) -> Vec<String> {
         let own = self.parts.slots.get(name).and_then(|slot| slot.problem.clone());
-        let clashes = self.parts.brought().clashes.get(name).cloned().unwrap_or_default();
+        let clashes = self.parts.package_servers().clashes.get(name).cloned().unwrap_or_default();
         own.into_iter().chain(clashes).collect()
     }
 }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::flood::Flood;
+use super::flood::FloodLimit;
 use super::wire::{Incoming, incoming, not_offered, notification, request, result};
 use crate::PluginError;
 
@@ -33,7 +33,7 @@ type Answers = BTreeMap<u64, oneshot::Sender<Result<Value, PluginError>>>;
 
 /// A message from a plugin, with the id that our answer must carry.
 #[derive(Debug)]
-pub(crate) struct Arrived {
+pub(crate) struct PluginRequest {
     pub(crate) id: Value,
     pub(crate) params: Value,
 }
@@ -53,7 +53,7 @@ struct Pipe {
     answers: Mutex<Answers>,
     broken: Mutex<Option<String>>,
     ended: Cancel,
-    inbox: mpsc::Sender<Arrived>,
+    inbox: mpsc::Sender<PluginRequest>,
     clock: Arc<dyn Clock>,
     log: ProgramLog,
 }
@@ -68,7 +68,7 @@ impl Drop for Task {
 }
 
 /// The parts of which a connection is made.
-pub(super) struct Started {
+pub(super) struct ConnectionParts {
     pub(super) running: Running,
     pub(super) scratch: Scratch,
     pub(super) proxy: Option<Task>,
@@ -77,12 +77,12 @@ pub(super) struct Started {
 impl Connection {
     /// Makes a connection. Messages from the program go to the inbox.
     pub(super) fn over(
-        started: Started,
+        started: ConnectionParts,
         clock: Arc<dyn Clock>,
         log: ProgramLog,
-        inbox: mpsc::Sender<Arrived>,
+        inbox: mpsc::Sender<PluginRequest>,
     ) -> Result<Self, PluginError> {
-        let Started { mut running, scratch, proxy } = started;
+        let ConnectionParts { mut running, scratch, proxy } = started;
         let no_pipes = || PluginError::NotStarted("the program has no input or output".to_owned());
         let input = running.take_input().ok_or_else(no_pipes)?;
         let (stdout, stderr) = running.take_voices();
@@ -181,7 +181,7 @@ impl Pipe {
         last_words: oneshot::Receiver<()>,
     ) -> String {
         let mut lines = BufReader::new(stdout);
-        let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_UNASKED));
+        let (mut line, mut flood) = (Vec::new(), FloodLimit::new(MOST_UNASKED));
         loop {
             match next_line(&mut lines, &mut line, MOST_BYTES).await {
                 Ok(Line::Whole) => {}
@@ -210,7 +210,7 @@ impl Pipe {
                 Some(Incoming::Request { id, method, params }) if method == "message.in" => {
                     // If the inbox is full, the message gets no answer, so the program sends it
                     // again.
-                    let _ = self.inbox.try_send(Arrived { id, params });
+                    let _ = self.inbox.try_send(PluginRequest { id, params });
                     None
                 }
                 Some(Incoming::Request { id, method, .. }) => Some(not_offered(&id, &method)),
@@ -230,7 +230,7 @@ impl Pipe {
     /// Logs the error stream until it ends, and returns the reason if the program must be ended.
     async fn note_errors(&self, stderr: impl AsyncRead + Unpin) -> Option<&'static str> {
         let mut lines = BufReader::new(stderr);
-        let (mut line, mut flood) = (Vec::new(), Flood::new(MOST_ERROR_LINES));
+        let (mut line, mut flood) = (Vec::new(), FloodLimit::new(MOST_ERROR_LINES));
         loop {
             match next_line(&mut lines, &mut line, MOST_BYTES).await {
                 Ok(Line::Whole) => self.log.add(&String::from_utf8_lossy(&line)),

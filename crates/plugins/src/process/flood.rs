@@ -6,13 +6,13 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 /// Counts the messages within a period.
 #[derive(Debug)]
-pub(super) struct Flood {
+pub(super) struct FloodLimit {
     most: usize,
     began: Duration,
     count: usize,
 }
 
-impl Flood {
+impl FloodLimit {
     pub(super) const fn new(most: usize) -> Self {
         Self { most, began: Duration::ZERO, count: 0 }
     }
@@ -34,8 +34,8 @@ mod tests {
 
     #[test]
     fn too_much_within_a_while_is_a_flood_and_the_same_over_time_is_not() {
-        let mut flood = Flood::new(3);
-        let over = |flood: &mut Flood, seconds| flood.is_over(Duration::from_secs(seconds));
+        let mut flood = FloodLimit::new(3);
+        let over = |flood: &mut FloodLimit, seconds| flood.is_over(Duration::from_secs(seconds));
         assert_eq!(
             [1, 2, 3, 4].map(|second| over(&mut flood, second)),
             [false, false, false, true]

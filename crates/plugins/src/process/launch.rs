@@ -13,7 +13,7 @@ use onyx_types::Clock;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use super::connection::{Arrived, Connection, Started, Task};
+use super::connection::{Connection, ConnectionParts, PluginRequest, Task};
 use crate::PluginError;
 
 /// The resources that a program may use together with all its processes.
@@ -52,7 +52,7 @@ impl Launcher {
         &self,
         order: LaunchOrder,
         log: ProgramLog,
-        inbox: mpsc::Sender<Arrived>,
+        inbox: mpsc::Sender<PluginRequest>,
     ) -> Result<Connection, PluginError> {
         let failed = PluginError::NotStarted;
         let root = self.scratch.clone();
@@ -73,7 +73,7 @@ impl Launcher {
                 Some(Task(tokio::spawn(proxy.serve(listener))))
             }
         };
-        let started = Started { running, scratch, proxy };
+        let started = ConnectionParts { running, scratch, proxy };
         Connection::over(started, Arc::clone(&self.clock), log, inbox)
     }
 }

@@ -6,5 +6,5 @@ mod flood;
 mod launch;
 mod wire;
 
-pub(crate) use connection::{Arrived, Connection, INBOX};
+pub(crate) use connection::{Connection, INBOX, PluginRequest};
 pub(crate) use launch::{LaunchOrder, Launcher};

@@ -1,4 +1,4 @@
-use onyx_connectors::{Account, Batch, NetworkError, Outgoing, OutgoingKind, Rendered};
+use onyx_connectors::{Account, Batch, NetworkError, Outgoing, OutgoingKind, RenderedMessage};
 use onyx_plugins::PluginStatus;
 use serde_json::json;
 
@@ -61,7 +61,7 @@ async fn answers_go_out_by_their_key_and_a_plugin_that_is_down_says_so() {
         peer: "p".to_owned(),
         thread: String::new(),
         key: "k1".to_owned(),
-        what: OutgoingKind::Text { text: Rendered::literal("hello"), buttons: Vec::new() },
+        what: OutgoingKind::Text { text: RenderedMessage::literal("hello"), buttons: Vec::new() },
     };
     assert_eq!(connector.send(&message).await.unwrap(), "sent-k1");
     house.wait_for_log("my.pipe", "sends k1 hello").await;

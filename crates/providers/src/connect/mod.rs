@@ -4,4 +4,4 @@ mod client;
 mod obstacle;
 
 pub(crate) use client::{LazyClient, is_loopback};
-pub(crate) use obstacle::{Obstacle, transport};
+pub(crate) use obstacle::{ConnectFailure, transport};

@@ -9,7 +9,7 @@ use super::client::UnknownName;
 use crate::failure::failure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Obstacle {
+pub(crate) enum ConnectFailure {
     /// The server's name resolves to no address.
     Name,
     /// The machine answers, but nothing listens on the port.
@@ -23,7 +23,7 @@ pub(crate) enum Obstacle {
     Broken,
 }
 
-impl Obstacle {
+impl ConnectFailure {
     pub(crate) fn of(error: &reqwest::Error) -> Self {
         let whole: &(dyn Error + 'static) = error;
         let causes = || std::iter::successors(Some(whole), |cause| Error::source(*cause));
@@ -67,7 +67,7 @@ fn is_tls(cause: &(dyn Error + 'static)) -> bool {
 
 /// The failure leaves out the address, because the provider's name says enough.
 pub(crate) fn transport(error: reqwest::Error) -> ModelFailure {
-    let class = Obstacle::of(&error).class();
+    let class = ConnectFailure::of(&error).class();
     let error = error.without_url();
     let mut message = error.to_string();
     let mut cause = error.source();

@@ -67,19 +67,19 @@ fn text_bytes(value: &Value) -> usize {
 }
 
 /// A model whose answers are booked.
-pub struct Booked<M> {
+pub struct BookedModel<M> {
     model: Arc<M>,
     book: Arc<dyn UsageBook>,
     estimate: UsageEstimate,
 }
 
-impl<M: Model> Booked<M> {
+impl<M: Model> BookedModel<M> {
     pub const fn new(model: Arc<M>, book: Arc<dyn UsageBook>, estimate: UsageEstimate) -> Self {
         Self { model, book, estimate }
     }
 }
 
-impl<M: Model> Model for Booked<M> {
+impl<M: Model> Model for BookedModel<M> {
     fn id(&self) -> &str {
         self.model.id()
     }

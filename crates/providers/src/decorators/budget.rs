@@ -55,7 +55,7 @@ pub struct SpendAccounts {
     book: Arc<dyn SpendBook>,
     clock: Arc<dyn Clock>,
     open: Mutex<OpenAccounts>,
-    told: Mutex<PriceWarnings>,
+    warned: Mutex<PriceWarnings>,
 }
 
 /// Which persons were warned today about which model without a known price: once a day is enough.
@@ -67,7 +67,7 @@ struct PriceWarnings {
 
 /// Model names come from requests, so the number that is remembered is limited. When it is reached,
 /// a person may be warned a second time.
-const MOST_TOLD: usize = 1_024;
+const MOST_WARNED: usize = 1_024;
 
 #[derive(Default)]
 struct OpenAccounts {
@@ -77,7 +77,7 @@ struct OpenAccounts {
 
 impl SpendAccounts {
     pub fn new(book: Arc<dyn SpendBook>, clock: Arc<dyn Clock>) -> Self {
-        Self { book, clock, open: Mutex::default(), told: Mutex::default() }
+        Self { book, clock, open: Mutex::default(), warned: Mutex::default() }
     }
 
     /// The model for one run: calls are refused once a limit is reached. The run's cost counts as
@@ -129,16 +129,16 @@ impl SpendAccounts {
 
     fn is_news(&self, person: &PersonId, model: &str) -> bool {
         let day = self.day(person);
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.day != day || told.pairs.len() >= MOST_TOLD {
-            *told = PriceWarnings { day, pairs: BTreeSet::new() };
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.day != day || warned.pairs.len() >= MOST_WARNED {
+            *warned = PriceWarnings { day, pairs: BTreeSet::new() };
         }
-        told.pairs.insert((person.clone(), model.to_owned()))
+        warned.pairs.insert((person.clone(), model.to_owned()))
     }
 
-    fn open_cost(&self, whose: impl Fn(&Payer) -> bool) -> f64 {
+    fn open_cost(&self, counts: impl Fn(&Payer) -> bool) -> f64 {
         let open = self.lock();
-        open.accounts.values().filter(|(payer, _)| whose(payer)).map(|(_, cost)| cost).sum()
+        open.accounts.values().filter(|(payer, _)| counts(payer)).map(|(_, cost)| cost).sum()
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenAccounts> {

@@ -132,7 +132,7 @@ impl Circuit {
         now: Duration,
     ) {
         let blame = FailureOwner::of(class);
-        let FailureOwner::Provider { asked } = blame else {
+        let FailureOwner::Provider { retry_after } = blame else {
             return self.not_to_blame(ticket, blame, now);
         };
         let mut inner = self.inner();
@@ -149,7 +149,7 @@ impl Circuit {
         };
         if opens {
             let doubled = policy.rest.saturating_mul(1 << inner.rests.min(16));
-            let rest = doubled.max(asked.unwrap_or_default()).min(policy.longest_rest);
+            let rest = doubled.max(retry_after.unwrap_or_default()).min(policy.longest_rest);
             inner.phase = Phase::Resting { until: now + rest };
             inner.rests += 1;
         }
@@ -198,7 +198,7 @@ impl Inner {
 enum FailureOwner {
     Provider {
         /// The waiting time that the provider asked for, if it asked for one.
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
     },
     /// The provider works and refuses this request, which is no reason to stop asking it.
     Request,
@@ -210,12 +210,12 @@ impl FailureOwner {
         match class {
             ModelFailureClass::RateLimited { retry_after }
             | ModelFailureClass::Overloaded { retry_after } => {
-                Self::Provider { asked: *retry_after }
+                Self::Provider { retry_after: *retry_after }
             }
             ModelFailureClass::Truncated
             | ModelFailureClass::Transport
             | ModelFailureClass::Timeout
-            | ModelFailureClass::Unavailable => Self::Provider { asked: None },
+            | ModelFailureClass::Unavailable => Self::Provider { retry_after: None },
             ModelFailureClass::Auth
             | ModelFailureClass::SignIn { .. }
             | ModelFailureClass::ContextLength

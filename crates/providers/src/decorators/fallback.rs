@@ -34,7 +34,7 @@ impl Model for Fallback {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
-        let asking = Asking {
+        let asking = FallbackAnswer {
             events: self.first.stream(request.clone(), cancel.clone()),
             current: Arc::clone(&self.first),
             rest: self.others.iter().cloned().collect(),
@@ -44,11 +44,11 @@ impl Model for Fallback {
             ready: VecDeque::new(),
             state: State::Silent,
         };
-        unfold(Box::new(asking), Asking::next).boxed()
+        unfold(Box::new(asking), FallbackAnswer::next).boxed()
     }
 }
 
-struct Asking {
+struct FallbackAnswer {
     current: Arc<dyn Model>,
     rest: VecDeque<Arc<dyn Model>>,
     request: ModelRequest,
@@ -68,7 +68,7 @@ enum State {
     Over,
 }
 
-impl Asking {
+impl FallbackAnswer {
     async fn next(mut self: Box<Self>) -> Option<(ModelEvent, Box<Self>)> {
         if let Some(event) = self.ready.pop_front() {
             return Some((event, self));

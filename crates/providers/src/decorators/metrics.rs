@@ -112,7 +112,7 @@ impl Model for Metrics {
             counts.calls += 1;
             counts.in_flight += 1;
         }
-        let mut call = Counted {
+        let mut call = CountedAnswer {
             counts: Arc::clone(&self.counts),
             clock: Arc::clone(&self.clock),
             begun: self.clock.now().mono,
@@ -124,7 +124,7 @@ impl Model for Metrics {
     }
 }
 
-struct Counted {
+struct CountedAnswer {
     counts: Arc<Counts>,
     clock: Arc<dyn Clock>,
     begun: Duration,
@@ -140,7 +140,7 @@ enum Progress {
     Over,
 }
 
-impl Counted {
+impl CountedAnswer {
     fn saw(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::Usage(usage) => self.usage = *usage,
@@ -194,7 +194,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedAnswer {
     fn drop(&mut self) {
         if self.progress != Progress::Over {
             self.end().stopped += 1;

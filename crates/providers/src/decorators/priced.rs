@@ -7,18 +7,18 @@ use crate::metadata::Price;
 
 /// Adds the price of a model's usage. A charge that the provider reports takes precedence over the
 /// price table.
-pub(crate) struct Priced {
+pub(crate) struct PricedModel {
     inner: Arc<dyn Model>,
     price: Option<Price>,
 }
 
-impl Priced {
+impl PricedModel {
     pub(crate) fn new(inner: Arc<dyn Model>, price: Option<Price>) -> Self {
         Self { inner, price }
     }
 }
 
-impl Model for Priced {
+impl Model for PricedModel {
     fn id(&self) -> &str {
         self.inner.id()
     }

@@ -37,7 +37,7 @@ impl RetryPolicy {
         if attempt >= self.attempts {
             return None;
         }
-        let asked = match class {
+        let requested = match class {
             ModelFailureClass::RateLimited { retry_after }
             | ModelFailureClass::Overloaded { retry_after } => *retry_after,
             ModelFailureClass::Truncated
@@ -56,7 +56,7 @@ impl RetryPolicy {
             | ModelFailureClass::Budget => return None,
         };
         let doubled = self.base.saturating_mul(1 << (attempt - 1).min(16));
-        let wait = asked.unwrap_or_else(|| jittered(doubled.min(self.longest)));
+        let wait = requested.unwrap_or_else(|| jittered(doubled.min(self.longest)));
         (wait <= self.longest).then_some(wait)
     }
 }
@@ -92,7 +92,7 @@ impl Model for Retry {
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {
-        let trying = Trying {
+        let trying = RetriedAnswer {
             events: self.inner.stream(request.clone(), cancel.clone()),
             model: Arc::clone(&self.inner),
             policy: self.policy,
@@ -108,7 +108,7 @@ impl Model for Retry {
     }
 }
 
-struct Trying {
+struct RetriedAnswer {
     model: Arc<dyn Model>,
     policy: RetryPolicy,
     circuit: Arc<Circuit>,
@@ -131,7 +131,7 @@ enum State {
     Over,
 }
 
-impl Stream for Trying {
+impl Stream for RetriedAnswer {
     type Item = ModelEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ModelEvent>> {
@@ -168,7 +168,7 @@ async fn pause(wait: Duration, cancel: Cancel) -> Result<(), ModelEvent> {
     }
 }
 
-impl Trying {
+impl RetriedAnswer {
     fn call_again(&mut self) {
         self.events = self.model.stream(self.request.clone(), self.cancel.clone());
         self.attempt += 1;

@@ -32,12 +32,12 @@ impl Model for StopWords {
         if words.is_empty() {
             return events;
         }
-        let mut cut = Cut { words, held: String::new(), met: false };
+        let mut cut = StopWordFilter { words, held: String::new(), met: false };
         events.flat_map(move |event| futures::stream::iter(cut.take(event))).boxed()
     }
 }
 
-struct Cut {
+struct StopWordFilter {
     words: Vec<String>,
     /// Text that is held back, because it may be the beginning of a stop word.
     held: String,
@@ -46,7 +46,7 @@ struct Cut {
     met: bool,
 }
 
-impl Cut {
+impl StopWordFilter {
     fn take(&mut self, event: ModelEvent) -> Vec<ModelEvent> {
         match event {
             ModelEvent::TextDelta(text) => self.text(&text),
@@ -82,13 +82,13 @@ impl Cut {
         }
         let kept = self.words.iter().map(|word| beginning_of(word, &self.held)).max();
         let certain = self.held.len() - kept.unwrap_or(0);
-        let said: String = self.held.drain(..certain).collect();
-        if said.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(said)] }
+        let text: String = self.held.drain(..certain).collect();
+        if text.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(text)] }
     }
 
     fn release(&mut self) -> Vec<ModelEvent> {
-        let said = std::mem::take(&mut self.held);
-        if said.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(said)] }
+        let text = std::mem::take(&mut self.held);
+        if text.is_empty() { Vec::new() } else { vec![ModelEvent::TextDelta(text)] }
     }
 }
 

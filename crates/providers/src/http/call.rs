@@ -125,13 +125,13 @@ enum Phase {
         client: Client,
         body: Bytes,
     },
-    Body(Box<Answering>),
+    Body(Box<OpenAnswer>),
     /// The answer is complete; its connection is drained so that it can be reused.
     Rest(Body),
     Over,
 }
 
-struct Answering {
+struct OpenAnswer {
     body: Body,
     decoder: Box<dyn Decoder>,
     received: usize,
@@ -240,7 +240,7 @@ impl Running {
         }
         let decoder = self.wire.decoder(form, &self.target);
         let body = Body::from(response);
-        Ok(Phase::Body(Box::new(Answering { body, decoder, received: 0 })))
+        Ok(Phase::Body(Box::new(OpenAnswer { body, decoder, received: 0 })))
     }
 
     /// Whether the model's window is smaller than the request. Some wires have no error code for
@@ -277,7 +277,7 @@ impl Running {
     }
 
     /// Reads the next bytes of an answer into events; a tee also passes the bytes on.
-    async fn read(&mut self, mut answering: Box<Answering>) -> Result<Phase, ModelFailure> {
+    async fn read(&mut self, mut answering: Box<OpenAnswer>) -> Result<Phase, ModelFailure> {
         let bytes = poll_fn(|cx| answering.poll_bytes(cx, &mut self.deadlines)).await?;
         let decoder = answering.decoder.as_mut();
         let events = match (&mut self.tee, &bytes) {
@@ -305,7 +305,7 @@ impl Running {
     }
 
     /// Queues the events. An answer that neither ended nor failed is read on.
-    fn take(&mut self, events: Vec<ModelEvent>, answering: Option<Box<Answering>>) -> Phase {
+    fn take(&mut self, events: Vec<ModelEvent>, answering: Option<Box<OpenAnswer>>) -> Phase {
         let over = events.iter().any(is_last);
         self.ready.extend(events.into_iter().map(|event| match event {
             ModelEvent::Failed(failure) => ModelEvent::Failed(self.endpoint.mask(failure)),
@@ -319,7 +319,7 @@ impl Running {
     }
 }
 
-impl Answering {
+impl OpenAnswer {
     /// The next bytes; `None` at the end. While nothing comes, the deadlines and the cancellation
     /// are checked.
     fn poll_bytes(

@@ -8,7 +8,7 @@ use reqwest::{RequestBuilder, Response, StatusCode};
 
 use super::endpoint::Endpoint;
 use super::retry_after::retry_after;
-use crate::connect::{Obstacle, transport};
+use crate::connect::{ConnectFailure, transport};
 use crate::failure::failure;
 use crate::wire::http_failure;
 
@@ -23,7 +23,7 @@ pub(crate) struct Bounds {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NoAnswer {
     pub(crate) failure: ModelFailure,
-    pub(crate) obstacle: Option<Obstacle>,
+    pub(crate) obstacle: Option<ConnectFailure>,
     /// The status of a bad answer.
     status: Option<StatusCode>,
 }
@@ -36,7 +36,7 @@ impl From<ModelFailure> for NoAnswer {
 
 impl From<reqwest::Error> for NoAnswer {
     fn from(error: reqwest::Error) -> Self {
-        Self { obstacle: Some(Obstacle::of(&error)), failure: transport(error), status: None }
+        Self { obstacle: Some(ConnectFailure::of(&error)), failure: transport(error), status: None }
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn exchange(
     let answer = answer.unwrap_or_else(|_| {
         let message = format!("no whole answer within {} s", bounds.patience.as_secs_f64());
         let failure = failure(ModelFailureClass::Timeout, message);
-        Err(NoAnswer { failure, obstacle: Some(Obstacle::Slow), status: None })
+        Err(NoAnswer { failure, obstacle: Some(ConnectFailure::Slow), status: None })
     });
     answer.map_err(|none| NoAnswer { failure: endpoint.mask(none.failure), ..none })
 }

@@ -24,12 +24,12 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// The provider's headers about its rate limits, for clients of its vendor that read them.
 pub(crate) fn limit_headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    let told = |name: &str| {
+    let is_about_limits = |name: &str| {
         matches!(name, "retry-after" | "retry-after-ms" | "x-should-retry")
             || name.starts_with("x-ratelimit-")
             || name.starts_with("anthropic-ratelimit-")
     };
-    let kept = headers.iter().filter(|(name, _)| told(name.as_str()));
+    let kept = headers.iter().filter(|(name, _)| is_about_limits(name.as_str()));
     kept.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
         .collect()
 }

@@ -121,13 +121,13 @@ fn checked(body: DeviceBody) -> Result<Device, Refusal> {
 
 /// The answer to a poll with a device code.
 pub(super) enum Poll {
-    Granted(Granted),
+    Granted(GrantedTokens),
     Pending,
     /// The server asks for a longer wait between polls; some servers say how long.
     SlowDown(Option<Duration>),
 }
 
-pub(super) struct Granted {
+pub(super) struct GrantedTokens {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
     pub(super) life: Option<Duration>,
@@ -209,9 +209,9 @@ pub(super) fn poll(status: StatusCode, body: &[u8]) -> Result<Poll, Refusal> {
     token(status, body).map(Poll::Granted)
 }
 
-pub(super) fn token(status: StatusCode, body: &[u8]) -> Result<Granted, Refusal> {
+pub(super) fn token(status: StatusCode, body: &[u8]) -> Result<GrantedTokens, Refusal> {
     let body: TokenBody = good(status, body)?;
-    Ok(Granted {
+    Ok(GrantedTokens {
         access: Secret::new(body.access_token),
         refresh: body.refresh_token.filter(|token| !token.is_empty()).map(Secret::new),
         life: body.expires_in.as_ref().and_then(seconds),
@@ -239,7 +239,7 @@ pub(super) fn account(status: StatusCode, body: &[u8]) -> Result<Option<String>,
 }
 
 /// A short-lived token, and its lifetime.
-pub(super) struct Exchanged {
+pub(super) struct ExchangedToken {
     pub(super) token: Secret,
     pub(super) life: Option<Duration>,
 }
@@ -255,7 +255,7 @@ pub(super) fn exchanged(
     status: StatusCode,
     body: &[u8],
     now: Timestamp,
-) -> Result<Exchanged, Refusal> {
+) -> Result<ExchangedToken, Refusal> {
     let body: ExchangeBody = good(status, body)?;
     let until = body.expires_at.map(|at| {
         let millis = at.saturating_mul(1000).saturating_sub(now.as_millis());
@@ -263,7 +263,7 @@ pub(super) fn exchanged(
     });
     // A lifetime is preferred over an end, because it does not depend on whose clock is right.
     let life = body.refresh_in.as_ref().and_then(seconds).or(until);
-    Ok(Exchanged { token: Secret::new(body.token), life })
+    Ok(ExchangedToken { token: Secret::new(body.token), life })
 }
 
 fn good<T: serde::de::DeserializeOwned>(status: StatusCode, body: &[u8]) -> Result<T, Refusal> {

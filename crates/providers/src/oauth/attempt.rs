@@ -8,7 +8,7 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 
 use reqwest::Url;
 
-use super::answer::{self, Device, Granted, Poll, Refusal};
+use super::answer::{self, Device, GrantedTokens, Poll, Refusal};
 use super::browser::{BrowserSignIn, ReturnMismatch, ReturnReceiver, random};
 use super::login::{Attempt, Login, TokenState};
 use super::plan::LoginWay;
@@ -203,7 +203,7 @@ impl Login {
         &self,
         device: Device,
         id: Option<&str>,
-    ) -> Result<Option<Granted>, String> {
+    ) -> Result<Option<GrantedTokens>, String> {
         let mut interval = device.interval;
         let mut wait = interval;
         loop {
@@ -236,7 +236,7 @@ impl Login {
         &self,
         mut sign_in: BrowserSignIn,
         id: Option<&str>,
-    ) -> Result<Option<Granted>, String> {
+    ) -> Result<Option<GrantedTokens>, String> {
         let code = sign_in.returned().await?;
         if !self.claim(id).await? {
             return Ok(None);
@@ -249,7 +249,7 @@ impl Login {
     }
 
     /// Completes the tokens with the account's name and the short-lived token that requests carry.
-    async fn whole(&self, granted: Granted) -> Result<Tokens, String> {
+    async fn whole(&self, granted: GrantedTokens) -> Result<Tokens, String> {
         let mut tokens = self.granted(granted, None);
         tokens.short = self.first_exchange(&tokens.access).await?;
         if let Some(answer) = self.server.account(&tokens.access).await {
@@ -276,8 +276,8 @@ impl Login {
         if stop.is_cancelled() {
             return Ok(());
         }
-        let kept = self.store.keep(&self.provider, &self.written(&tokens)).await;
-        kept.map_err(|fault| format!("the tokens cannot be kept: {fault}"))?;
+        let stored = self.store.keep(&self.provider, &self.written(&tokens)).await;
+        stored.map_err(|fault| format!("the tokens cannot be kept: {fault}"))?;
         let mut state = self.lock();
         state.held = TokenState::Tokens(tokens);
         state.attempt = Attempt::Idle;

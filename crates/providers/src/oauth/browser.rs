@@ -152,8 +152,9 @@ impl ReturnReceiver {
                 Ok(Err("the sign-in was refused there".to_owned()))
             }
             (_, Some(error)) => {
-                let said: String = error.chars().filter(char::is_ascii_graphic).take(64).collect();
-                Ok(Err(format!("the sign-in came back with an error: {said}")))
+                let reason: String =
+                    error.chars().filter(char::is_ascii_graphic).take(64).collect();
+                Ok(Err(format!("the sign-in came back with an error: {reason}")))
             }
             (None, None) => Err(ReturnMismatch::OtherSignIn),
         }

@@ -22,14 +22,14 @@ pub(super) struct Endpoint {
     client: LazyClient,
 }
 
-pub(super) type Answered = Result<(StatusCode, Vec<u8>), Refusal>;
+pub(super) type EndpointAnswer = Result<(StatusCode, Vec<u8>), Refusal>;
 
 impl Endpoint {
     pub(super) fn of(url: &Url) -> Self {
         Self { url: url.clone(), client: LazyClient::default() }
     }
 
-    pub(super) async fn post(&self, fields: &[(&str, &str)]) -> Answered {
+    pub(super) async fn post(&self, fields: &[(&str, &str)]) -> EndpointAnswer {
         let mut form = Url::parse("form:fields").map_err(|error| passing(&error))?;
         form.query_pairs_mut().extend_pairs(fields);
         let body = form.query().unwrap_or_default().to_owned();
@@ -38,26 +38,29 @@ impl Endpoint {
         answered(request.body(body)).await
     }
 
-    pub(super) async fn get(&self, authorization: &str) -> Answered {
+    pub(super) async fn get(&self, authorization: &str) -> EndpointAnswer {
         let mut value = HeaderValue::from_str(authorization).map_err(|error| passing(&error))?;
         value.set_sensitive(true);
         answered(self.request(Method::GET)?.header(AUTHORIZATION, value)).await
     }
 
-    pub(super) async fn post_json(&self, body: &Value) -> Answered {
+    pub(super) async fn post_json(&self, body: &Value) -> EndpointAnswer {
         let request = self.request(Method::POST)?.header(CONTENT_TYPE, "application/json");
         answered(request.body(body.to_string())).await
     }
 
     /// GET with a token in the header that this server expects.
-    pub(super) async fn get_showing(&self, name: &'static str, token: &Secret) -> Answered {
+    pub(super) async fn get_showing(&self, name: &'static str, token: &Secret) -> EndpointAnswer {
         let mut value = HeaderValue::from_str(token.reveal()).map_err(|error| passing(&error))?;
         value.set_sensitive(true);
         answered(self.request(Method::GET)?.header(HeaderName::from_static(name), value)).await
     }
 
     /// GET without a token, for servers that recognise the caller in another way.
-    pub(super) async fn get_with(&self, headers: &[(&'static str, &'static str)]) -> Answered {
+    pub(super) async fn get_with(
+        &self,
+        headers: &[(&'static str, &'static str)],
+    ) -> EndpointAnswer {
         let mut request = self.request(Method::GET)?;
         for &(name, value) in headers {
             request =
@@ -73,7 +76,7 @@ impl Endpoint {
     }
 }
 
-async fn answered(request: RequestBuilder) -> Answered {
+async fn answered(request: RequestBuilder) -> EndpointAnswer {
     let whole = async {
         let mut response = request.send().await.map_err(lost)?;
         let status = response.status();

@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, FutureExt, Shared};
 use onyx_types::{Fault, ModelFailure, ModelFailureClass};
 use reqwest::StatusCode;
 
-use super::answer::{self, Granted, Refusal};
+use super::answer::{self, GrantedTokens, Refusal};
 use super::login::{Login, TokenState};
 use super::record::{self, AccessToken, Tokens, is_stale, renew_at};
 use crate::Secret;
@@ -155,7 +155,7 @@ impl Login {
     }
 
     /// The tokens as the server gave them; values that a refresh leaves out are kept from before.
-    pub(super) fn granted(&self, granted: Granted, before: Option<Tokens>) -> Tokens {
+    pub(super) fn granted(&self, granted: GrantedTokens, before: Option<Tokens>) -> Tokens {
         self.hide(&granted.access);
         granted.refresh.iter().for_each(|token| self.hide(token));
         let (refresh, account, account_id) = match before {

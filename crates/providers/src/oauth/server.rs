@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::answer::{self, Device, Granted, Poll, Refusal};
-use super::endpoint::{Answered, Endpoint};
+use super::answer::{self, Device, GrantedTokens, Poll, Refusal};
+use super::endpoint::{Endpoint, EndpointAnswer};
 use super::plan::{DevicePlan, DevicePlanForm, Plan};
 use crate::Secret;
 
@@ -105,7 +105,10 @@ impl Server {
         }
     }
 
-    pub(super) async fn redeem(&self, redemption: Redemption<'_>) -> Result<Granted, Refusal> {
+    pub(super) async fn redeem(
+        &self,
+        redemption: Redemption<'_>,
+    ) -> Result<GrantedTokens, Refusal> {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", redemption.code.reveal()),
@@ -117,7 +120,7 @@ impl Server {
         answer::token(status, &body)
     }
 
-    pub(super) async fn refresh(&self, token: &Secret) -> Answered {
+    pub(super) async fn refresh(&self, token: &Secret) -> EndpointAnswer {
         let fields = [
             ("grant_type", "refresh_token"),
             ("refresh_token", token.reveal()),
@@ -127,13 +130,13 @@ impl Server {
     }
 
     /// Revokes a token (RFC 7009); `None` if the server has no address for it.
-    pub(super) async fn revoke(&self, token: &Secret) -> Option<Answered> {
+    pub(super) async fn revoke(&self, token: &Secret) -> Option<EndpointAnswer> {
         let place = self.revoke.as_ref()?;
         let fields = [("client_id", self.client_id.as_str()), ("token", token.reveal())];
         Some(place.post(&self.with_secret(&fields)).await)
     }
 
-    async fn ask_for_token(&self, fields: &[(&str, &str)]) -> Answered {
+    async fn ask_for_token(&self, fields: &[(&str, &str)]) -> EndpointAnswer {
         self.token.post(&self.with_secret(fields)).await
     }
 
@@ -143,12 +146,12 @@ impl Server {
     }
 
     /// Asks for the account's name. `None` if the provider has no address for it.
-    pub(super) async fn account(&self, access: &Secret) -> Option<Answered> {
+    pub(super) async fn account(&self, access: &Secret) -> Option<EndpointAnswer> {
         let place = self.account.as_ref()?;
         Some(place.get(&format!("Bearer {}", access.reveal())).await)
     }
 
-    pub(super) async fn exchange(&self, access: &Secret) -> Option<Answered> {
+    pub(super) async fn exchange(&self, access: &Secret) -> Option<EndpointAnswer> {
         let place = self.exchange.as_ref()?;
         // `token` is GitHub's own scheme for this header. Its other addresses accept both schemes,
         // but this one is only known to accept `token`.

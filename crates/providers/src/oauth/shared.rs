@@ -173,7 +173,7 @@ impl Login {
         self.follow_store();
         // While a sign-in is being begun on this gateway, it counts more than the shared one.
         let Ok(_one) = self.beginning.try_lock() else { return };
-        let told = self.shared_attempt(shared);
+        let under_way = self.shared_attempt(shared);
         let (here, is_known) = {
             let attempt = &self.lock().attempt;
             if attempt.is_claimed() {
@@ -181,13 +181,14 @@ impl Login {
                 return;
             }
             let here = attempt.shared_id();
-            let is_same = told.is_some() && here.as_ref() == told.as_ref().map(|told| &told.id);
-            let has_failed = told.as_ref().is_some_and(UnderWay::has_failed);
+            let is_same = under_way.is_some()
+                && here.as_ref() == under_way.as_ref().map(|under_way| &under_way.id);
+            let has_failed = under_way.as_ref().is_some_and(UnderWay::has_failed);
             (here, is_same && has_failed == matches!(attempt, Attempt::Failed { .. }))
         };
-        match told {
+        match under_way {
             None if here.is_some() => self.stop(),
-            Some(told) if !is_known => self.take_part(told),
+            Some(under_way) if !is_known => self.take_part(under_way),
             None | Some(_) => {}
         }
     }
@@ -198,24 +199,25 @@ impl Login {
 
     /// Ends a sign-in under way on all gateways.
     pub(super) async fn end_attempt(&self, shared: &dyn SharedSignIns) -> Result<(), Fault> {
-        if let Some(told) = self.shared_attempt(shared) {
-            shared.take_attempt(&self.provider, &told.id).await?;
+        if let Some(under_way) = self.shared_attempt(shared) {
+            shared.take_attempt(&self.provider, &under_way.id).await?;
         }
         Ok(())
     }
 
     /// Waits here, too, for a sign-in that another gateway began.
-    fn take_part(self: &Arc<Self>, told: UnderWay) {
-        if let SignInAttempt::Failed { words } = &told.attempt {
+    fn take_part(self: &Arc<Self>, under_way: UnderWay) {
+        if let SignInAttempt::Failed { words } = &under_way.attempt {
             self.stop();
-            self.lock().attempt = Attempt::Failed { words: words.clone(), id: Some(told.id) };
+            self.lock().attempt = Attempt::Failed { words: words.clone(), id: Some(under_way.id) };
             return;
         }
-        let (Some(pending), Some(waiting)) = (told.pending(), told.waiting(&*self.clock)) else {
+        let (Some(pending), Some(waiting)) = (under_way.pending(), under_way.waiting(&*self.clock))
+        else {
             return;
         };
         self.stop();
-        self.wait_for(pending, waiting, Some(told.id));
+        self.wait_for(pending, waiting, Some(under_way.id));
     }
 
     /// Waits in the background.
@@ -249,13 +251,13 @@ impl Login {
     /// Reads the stored tokens again, because other gateways may have changed them.
     pub(super) fn follow_store(&self) {
         let generation = self.lock().generation;
-        let kept = self.stored_state();
+        let stored = self.stored_state();
         let mut state = self.lock();
         // If the state changed meanwhile, it is newer than what was read.
-        if state.generation != generation || state.is_unkept || is_same(&state.held, &kept) {
+        if state.generation != generation || state.is_unkept || is_same(&state.held, &stored) {
             return;
         }
-        state.held = kept;
+        state.held = stored;
         state.generation += 1;
     }
 
@@ -282,8 +284,8 @@ impl Login {
     /// shared.
     pub(super) async fn tell_failure(&self, id: Option<&str>, words: &str) -> Option<String> {
         let (shared, id) = (self.store.shared()?, id?);
-        let told = self.shared_attempt(shared).filter(|told| told.id == id)?;
-        let failed = told.failed(words).written();
+        let under_way = self.shared_attempt(shared).filter(|under_way| under_way.id == id)?;
+        let failed = under_way.failed(words).written();
         if let Err(fault) = shared.put_attempt(&self.provider, id, &failed, TOLD).await {
             tracing::warn!(provider = self.provider, %fault, "others are not told of the failure");
             return None;
@@ -294,10 +296,10 @@ impl Login {
 
 /// Whether the stored tokens are those in memory. Exchanged tokens and their end are not stored and
 /// not compared.
-fn is_same(held: &TokenState, kept: &TokenState) -> bool {
-    match (held, kept) {
-        (TokenState::Tokens(held), TokenState::Tokens(kept)) => {
-            held.access == kept.access && held.refresh == kept.refresh
+fn is_same(held: &TokenState, stored: &TokenState) -> bool {
+    match (held, stored) {
+        (TokenState::Tokens(held), TokenState::Tokens(stored)) => {
+            held.access == stored.access && held.refresh == stored.refresh
         }
         (TokenState::Nothing, TokenState::Nothing)
         | (TokenState::Refused { .. }, TokenState::Refused { .. })

@@ -7,18 +7,18 @@ use crate::failure::failed;
 
 /// A model of a chain that is not available. It fails without a request, so that the chain
 /// continues with the next model and reports it, as for a model that is down.
-pub(super) struct Absent {
+pub(super) struct MissingModel {
     id: String,
     reason: RegistryError,
 }
 
-impl Absent {
+impl MissingModel {
     pub(super) fn new(id: &str, reason: RegistryError) -> Self {
         Self { id: id.to_owned(), reason }
     }
 }
 
-impl Model for Absent {
+impl Model for MissingModel {
     fn id(&self) -> &str {
         &self.id
     }

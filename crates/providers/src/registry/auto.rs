@@ -74,7 +74,7 @@ fn fits(window: Option<u32>, task: &Task) -> bool {
 /// The task as its request shows it.
 fn task(class: TaskClass, request: &ModelRequest) -> Task {
     let blocks = || request.messages.iter().flat_map(|message| &message.content);
-    let said = blocks().map(|block| match block {
+    let contents = blocks().map(|block| match block {
         Block::Text { text } => estimate_tokens(text),
         Block::ToolUse { input, .. } => estimate_tokens(&input.to_string()),
         Block::ToolResult { content, .. } => estimate_tokens(content),
@@ -86,7 +86,7 @@ fn task(class: TaskClass, request: &ModelRequest) -> Task {
     let tools = (!request.tools.is_empty()).then_some(Need::Tools);
     Task {
         class,
-        prompt_tokens: (said.sum::<usize>() + system.sum::<usize>()) as u64,
+        prompt_tokens: (contents.sum::<usize>() + system.sum::<usize>()) as u64,
         output_tokens: u64::from(request.max_output_tokens),
         needs: tools.into_iter().chain(has_image.then_some(Need::Images)).collect(),
         ..Task::default()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::catalogue::Catalogue;
 use super::provider::Provider;
-use super::source::Sourced;
+use super::source::ListedSource;
 use super::vendor::Locality;
 use crate::routing::Candidate;
 
@@ -32,7 +32,7 @@ pub(super) fn locality(catalogue: &Catalogue, model: &str, now: Duration) -> Opt
 
 pub(super) fn has_choice(catalogue: &Catalogue) -> bool {
     let configured = usable(catalogue).flat_map(Provider::choices).take(2).count();
-    let own = || catalogue.sources.iter().map(Sourced::count).sum::<usize>();
+    let own = || catalogue.sources.iter().map(ListedSource::count).sum::<usize>();
     configured > 1 || configured + own() > 1
 }
 

@@ -9,7 +9,7 @@ use super::kinds::ProviderKind;
 use super::provider::Provider;
 use super::reference::References;
 use super::settings::ProviderSettings;
-use super::source::{ModelWeights, Sourced};
+use super::source::{ListedSource, ModelWeights};
 use super::vendor::Locality;
 use super::{Registry, Setup, login, resolve};
 use crate::Secret;
@@ -20,7 +20,7 @@ use crate::oauth::{Login, Logins};
 pub(super) struct Catalogue {
     /// The providers in the order of the config, which decides the default.
     pub(super) providers: Vec<Entry>,
-    pub(super) sources: Vec<Sourced>,
+    pub(super) sources: Vec<ListedSource>,
     pub(super) metadata: Arc<Metadata>,
 }
 
@@ -58,7 +58,7 @@ impl Catalogue {
         }
         let sources = setup.sources.into_iter().filter_map(|(name, source)| {
             let before = before.and_then(|before| before.sourced(&name));
-            Some(Sourced::new(name, source.ok()?, before))
+            Some(ListedSource::new(name, source.ok()?, before))
         });
         Self { providers, sources: sources.collect(), metadata: setup.metadata }
     }
@@ -68,7 +68,7 @@ impl Catalogue {
         self.sourced(name).is_some() || self.providers.iter().any(|entry| entry.name == name)
     }
 
-    pub(super) fn sourced(&self, name: &str) -> Option<&Sourced> {
+    pub(super) fn sourced(&self, name: &str) -> Option<&ListedSource> {
         self.sources.iter().find(|sourced| sourced.name == name)
     }
 
@@ -107,7 +107,7 @@ impl Catalogue {
     }
 
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        let sources = self.sources.iter().flat_map(Sourced::secrets);
+        let sources = self.sources.iter().flat_map(ListedSource::secrets);
         self.resolved().flat_map(|provider| &provider.line.endpoint.secrets).chain(sources)
     }
 }

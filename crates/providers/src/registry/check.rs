@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::kinds::ProviderKind;
 use super::listing::ListedModel;
 use super::status::ProviderStatus;
-use crate::connect::Obstacle;
+use crate::connect::ConnectFailure;
 use crate::http::NoAnswer;
 
 /// The result of a provider's test.
@@ -22,7 +22,7 @@ pub struct ProviderTest {
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Finding {
     Works { latency_seconds: f64, models: Vec<ListedModel> },
-    Fails { trouble: Trouble, message: String },
+    Fails { trouble: ProviderProblem, message: String },
     Disabled { reason: String },
     Unknown,
 }
@@ -30,7 +30,7 @@ pub enum Finding {
 /// What is wrong with a provider that could be asked, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trouble {
+pub enum ProviderProblem {
     /// The name of the server does not resolve to an address.
     Dns,
     Refused,
@@ -49,7 +49,7 @@ pub enum Trouble {
     Broken,
 }
 
-impl Trouble {
+impl ProviderProblem {
     /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -69,20 +69,20 @@ impl Trouble {
 
     pub(super) fn of(none: &NoAnswer) -> Self {
         match (none.obstacle, &none.failure.class) {
-            (Some(Obstacle::Name), _) => Self::Dns,
-            (Some(Obstacle::Refused), _) => Self::Refused,
-            (Some(Obstacle::Route), _) => Self::Unreachable,
-            (Some(Obstacle::Tls), _) => Self::Tls,
-            (Some(Obstacle::Slow), _) | (None, ModelFailureClass::Timeout) => Self::Timeout,
+            (Some(ConnectFailure::Name), _) => Self::Dns,
+            (Some(ConnectFailure::Refused), _) => Self::Refused,
+            (Some(ConnectFailure::Route), _) => Self::Unreachable,
+            (Some(ConnectFailure::Tls), _) => Self::Tls,
+            (Some(ConnectFailure::Slow), _) | (None, ModelFailureClass::Timeout) => Self::Timeout,
             (None, ModelFailureClass::Auth | ModelFailureClass::SignIn { .. }) => Self::Key,
             (None, ModelFailureClass::RateLimited { .. }) => Self::RateLimited,
             (None, ModelFailureClass::Overloaded { .. }) => Self::Overloaded,
             (None, ModelFailureClass::InvalidRequest) => Self::WrongAddress,
             (
-                Some(Obstacle::Broken) | None,
+                Some(ConnectFailure::Broken) | None,
                 ModelFailureClass::Transport | ModelFailureClass::Truncated,
             ) => Self::WrongWire,
-            (Some(Obstacle::Broken), _)
+            (Some(ConnectFailure::Broken), _)
             | (
                 None,
                 ModelFailureClass::Unavailable
@@ -168,7 +168,7 @@ pub(super) fn fails(
     none: &NoAnswer,
     elsewhere: Option<(ProviderKind, String)>,
 ) -> ProviderTest {
-    let trouble = Trouble::of(none);
+    let trouble = ProviderProblem::of(none);
     let message = none.failure.message.clone();
     let mut advice = format!("{} ({message})", trouble.advice());
     if let Some((kind, base)) = elsewhere {
@@ -189,7 +189,7 @@ pub(super) fn sourced(status: &ProviderStatus) -> ProviderTest {
 pub(super) fn unusable(name: &str, fault: Fault) -> ProviderTest {
     let advice = fault.message.clone();
     let is_sign_in = fault.code == ErrorCode::ProviderAuth;
-    let trouble = if is_sign_in { Trouble::Key } else { Trouble::Broken };
+    let trouble = if is_sign_in { ProviderProblem::Key } else { ProviderProblem::Broken };
     let finding = Finding::Fails { trouble, message: fault.message };
     ProviderTest { name: name.to_owned(), finding, advice }
 }

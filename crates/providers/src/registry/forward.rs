@@ -13,12 +13,12 @@ use super::catalogue::{Catalogue, split};
 use super::error::RegistryError;
 use super::guards::Guards;
 use super::provider::WireModel;
-use crate::decorators::Priced;
+use crate::decorators::PricedModel;
 use crate::http::{PIECES, RawCall, RawPiece};
 use crate::wire::Wire;
 
 /// How a request is sent.
-pub enum Way {
+pub enum ForwardRoute {
     SameWire(Forwarding),
     /// The provider speaks another wire, so the client's body must be parsed.
     OtherWire(Map<String, Value>),
@@ -39,14 +39,14 @@ pub(super) fn forward(
     wire: Wire,
     mut body: Map<String, Value>,
     betas: Option<&str>,
-) -> Result<Way, RegistryError> {
+) -> Result<ForwardRoute, RegistryError> {
     let (name, model) = split(id)?;
     if catalogue.sourced(name).is_some() {
-        return Ok(Way::OtherWire(body));
+        return Ok(ForwardRoute::OtherWire(body));
     }
     let provider = catalogue.provider(name)?;
     if provider.line.wire_of(model) != wire {
-        return Ok(Way::OtherWire(body));
+        return Ok(ForwardRoute::OtherWire(body));
     }
     body.insert("model".to_owned(), model.into());
     let body = Bytes::from(Value::Object(body).to_string());
@@ -57,8 +57,8 @@ pub(super) fn forward(
         wire: WireModel::new(provider, model, &facts),
         call: RawCall { body, headers: beta_headers(betas), out },
     };
-    let priced = Arc::new(Priced::new(Arc::new(raw), facts.price));
-    Ok(Way::SameWire(Forwarding { model: guards.retried(priced, &health), pieces }))
+    let priced = Arc::new(PricedModel::new(Arc::new(raw), facts.price));
+    Ok(ForwardRoute::SameWire(Forwarding { model: guards.retried(priced, &health), pieces }))
 }
 
 /// Anthropic's clients name features that the API version does not include yet in a header. Without

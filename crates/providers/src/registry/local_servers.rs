@@ -48,7 +48,7 @@ pub(super) async fn found(
     clock: &Arc<dyn Clock>,
     ports: &BTreeMap<String, u16>,
 ) -> Vec<LocalServer> {
-    let mut asked: Vec<(&Vendor, Url)> = Vec::new();
+    let mut servers: Vec<(&Vendor, Url)> = Vec::new();
     let here = VENDORS.iter().filter(|vendor| vendor.locality == Locality::ThisMachine);
     for vendor in here {
         let Some(base) = vendor.base_url.and_then(|base| Url::parse(base).ok()) else {
@@ -56,13 +56,13 @@ pub(super) async fn found(
         };
         let base = at_port(base, ports.get(vendor.name).copied());
         // A server with two names is asked only once.
-        let is_asked = asked.iter().any(|(_, other)| is_same_place(other, &base));
+        let is_asked = servers.iter().any(|(_, other)| is_same_place(other, &base));
         if !is_asked && !is_configured(catalogue, vendor.name, &base) {
-            asked.push((vendor, base));
+            servers.push((vendor, base));
         }
     }
-    let asked = asked.into_iter().map(|(vendor, base)| ask(vendor, base, clock));
-    join_all(asked).await.into_iter().flatten().collect()
+    let servers = servers.into_iter().map(|(vendor, base)| ask(vendor, base, clock));
+    join_all(servers).await.into_iter().flatten().collect()
 }
 
 fn is_configured(catalogue: &Catalogue, name: &str, base: &Url) -> bool {

@@ -20,7 +20,7 @@ use super::forward::Forwarding;
 use super::guards::Guards;
 use super::provider::Provider;
 use crate::connect::transport;
-use crate::decorators::Priced;
+use crate::decorators::PricedModel;
 use crate::failure::failure;
 use crate::http::{PIECES, RawPiece, limit_headers};
 use crate::wire::{Wire, http_failure};
@@ -60,7 +60,7 @@ pub(super) fn media(
     let price = provider.facts(model, &catalogue.metadata).price;
     let id = format!("{name}/{model}");
     let media = Arc::new(MediaModel { id, provider, request, out });
-    let model = guards.once(Arc::new(Priced::new(media, price)), &health);
+    let model = guards.once(Arc::new(PricedModel::new(media, price)), &health);
     Ok(Forwarding { model, pieces })
 }
 
@@ -177,8 +177,8 @@ async fn tell(
 }
 
 fn usage(body: &Value) -> Option<Usage> {
-    let told = body.get("usage")?;
-    let count = |names: [&str; 2]| names.iter().find_map(|name| told.get(name)?.as_u64());
+    let reported = body.get("usage")?;
+    let count = |names: [&str; 2]| names.iter().find_map(|name| reported.get(name)?.as_u64());
     Some(Usage {
         input: count(["input_tokens", "prompt_tokens"])?,
         output: count(["output_tokens", "completion_tokens"]).unwrap_or(0),

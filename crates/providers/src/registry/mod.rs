@@ -25,9 +25,9 @@ mod stack;
 mod status;
 mod vendor;
 
-pub use check::{Finding, ProviderTest, Trouble};
+pub use check::{Finding, ProviderProblem, ProviderTest};
 pub use error::RegistryError;
-pub use forward::{Forwarding, Way};
+pub use forward::{ForwardRoute, Forwarding};
 pub use health::ModelStatus;
 pub use kinds::ProviderKind;
 pub use listing::ListedModel;
@@ -42,7 +42,9 @@ pub use vendor::{AuthStyle, KeyNeed, Locality, MachineIdentity, VENDORS, Vendor}
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onyx_types::{Clock, Embedder, Fault, Knob, Model, ModelId, SystemClock, TokenCounter};
+use onyx_types::{
+    Clock, Embedder, ErrorCode, Fault, Model, ModelId, SamplingSetting, SystemClock, TokenCounter,
+};
 use serde_json::{Map, Value};
 
 use crate::Secret;
@@ -150,6 +152,51 @@ impl Registry {
         stack::chain(primary, fallbacks, |id| self.model(id))
     }
 
+    /// The model for one run: for `auto` one that the rules choose, otherwise the one that is named.
+    pub fn chosen(
+        &self,
+        settings: &RoutingSettings,
+        primary: &ModelId,
+        fallbacks: &[ModelId],
+    ) -> Result<Arc<dyn Model>, Fault> {
+        match TaskClass::of_auto(primary.as_str()) {
+            Some(class) => self.auto(settings, class?, fallbacks),
+            None => Ok(self.chain(primary, fallbacks)?),
+        }
+    }
+
+    /// The first model of a choice, if it and its fallbacks run on this machine; `auto` is decided
+    /// among those that do. The error names a model that runs elsewhere.
+    pub fn local_only(
+        &self,
+        settings: &RoutingSettings,
+        primary: ModelId,
+        fallbacks: &[ModelId],
+    ) -> Result<ModelId, Fault> {
+        let primary = match TaskClass::of_auto(primary.as_str()) {
+            Some(class) => {
+                let locality = Some(Locality::ThisMachine);
+                let task = Task { class: class?, locality, ..Task::default() };
+                ModelId::new(self.route(settings, &task)?.model)
+            }
+            None => primary,
+        };
+        let mut all = std::iter::once(&primary).chain(fallbacks);
+        if let Some(elsewhere) = all.find(|model| !self.is_local(model.as_str())) {
+            let message = format!("Only local models may be used here; {elsewhere} is not local.");
+            return Err(Fault::new(ErrorCode::Forbidden, message).with_hint(
+                "Choose a local model, or remove `localOnly` from the agent or `local_only` from the \
+                 space.",
+            ));
+        }
+        Ok(primary)
+    }
+
+    /// Whether a model runs on this machine.
+    pub fn is_local(&self, model: &str) -> bool {
+        self.locality(model) == Some(Locality::ThisMachine)
+    }
+
     /// A model for one run that chooses the answering model at its first call and keeps it.
     /// `fallbacks` are asked after the models of the rules.
     pub fn auto(
@@ -182,7 +229,7 @@ impl Registry {
         wire: Wire,
         body: Map<String, Value>,
         betas: Option<&str>,
-    ) -> Result<Way, RegistryError> {
+    ) -> Result<ForwardRoute, RegistryError> {
         forward::forward(&self.catalogue, &self.guards, id, wire, body, betas)
     }
 
@@ -235,16 +282,17 @@ impl Registry {
     }
 
     /// The settings of a request that this model supports; the client is informed about the others.
-    pub fn takes(&self, id: &str) -> Vec<Knob> {
+    pub fn takes(&self, id: &str) -> Vec<SamplingSetting> {
         stack::takes(&self.catalogue, id)
     }
 
     /// The settings that are supported by every model from which `auto` chooses.
-    pub fn taken_by_all(&self) -> Vec<Knob> {
+    pub fn taken_by_all(&self) -> Vec<SamplingSetting> {
         let candidates = self.candidates();
-        let taken: Vec<Vec<Knob>> = candidates.iter().map(|model| self.takes(&model.id)).collect();
-        let by_all = |knob: &Knob| taken.iter().all(|taken| taken.contains(knob));
-        Knob::ALL.into_iter().filter(by_all).collect()
+        let taken: Vec<Vec<SamplingSetting>> =
+            candidates.iter().map(|model| self.takes(&model.id)).collect();
+        let by_all = |setting: &SamplingSetting| taken.iter().all(|taken| taken.contains(setting));
+        SamplingSetting::ALL.into_iter().filter(by_all).collect()
     }
 
     /// Lists a provider's models, and explains what is wrong if it does not answer.

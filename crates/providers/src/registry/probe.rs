@@ -5,7 +5,7 @@ use std::sync::Arc;
 use onyx_types::{Clock, Fault};
 
 use super::catalogue::Catalogue;
-use super::check::{self, ProviderTest, Trouble};
+use super::check::{self, ProviderProblem, ProviderTest};
 use super::error::RegistryError;
 use super::listing::{self, ListedModel};
 use super::provider::Provider;
@@ -46,7 +46,7 @@ async fn ask(provider: &Provider, clock: &Arc<dyn Clock>, name: &str) -> Provide
             check::works(name, latency, models, &configured)
         }
         Err(none) => {
-            let elsewhere = if Trouble::of(&none).may_be_mistaken() {
+            let elsewhere = if ProviderProblem::of(&none).may_be_mistaken() {
                 listing::found_elsewhere(provider).await
             } else {
                 None

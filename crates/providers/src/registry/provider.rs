@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use futures::stream::{BoxStream, StreamExt, once};
-use onyx_types::{Cancel, Knob, Model, ModelEvent, ModelFailure, ModelRequest};
+use onyx_types::{Cancel, Model, ModelEvent, ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
@@ -204,8 +204,8 @@ impl WireModel {
     }
 
     /// Whether the model supports a client's setting.
-    pub(super) fn takes(&self, knob: Knob) -> bool {
-        self.provider.line.wire_of(&self.target.model).takes(knob, &self.target)
+    pub(super) fn takes(&self, setting: SamplingSetting) -> bool {
+        self.provider.line.wire_of(&self.target.model).takes(setting, &self.target)
     }
 
     /// Sends a body that a client has written for this wire, and streams the raw answer.

@@ -108,14 +108,14 @@ pub type NamedSource = (String, Result<Arc<dyn ModelSource>, String>);
 
 /// A source under its name in the registry. It is listed after all configured providers.
 #[derive(Debug)]
-pub(super) struct Sourced {
+pub(super) struct ListedSource {
     pub(super) name: String,
     source: Arc<dyn ModelSource>,
     pub(super) no_login: Fault,
     pub(super) health: Arc<HealthBook>,
 }
 
-impl Sourced {
+impl ListedSource {
     pub(super) fn new(name: String, source: Arc<dyn ModelSource>, before: Option<&Self>) -> Self {
         let same = before.filter(|before| Arc::ptr_eq(&before.source, &source));
         let health = same.map(|before| Arc::clone(&before.health)).unwrap_or_default();

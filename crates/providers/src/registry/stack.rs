@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_types::{Knob, Model, ModelId, TokenCounter};
+use onyx_types::{Model, ModelId, SamplingSetting, TokenCounter};
 
-use super::absent::Absent;
+use super::absent::MissingModel;
 use super::catalogue::{Catalogue, Entry, split};
 use super::error::RegistryError;
 use super::guards::Guards;
 use super::provider::{Provider, WireModel};
-use super::source::Sourced;
-use crate::decorators::{Fallback, Priced, StopWords};
+use super::source::ListedSource;
+use crate::decorators::{Fallback, PricedModel, StopWords};
 use crate::tokens::{Calibrate, CalibratedTokens};
 
 pub(super) fn model(
@@ -24,7 +24,7 @@ pub(super) fn model(
     let (bare, guards, health): (Arc<dyn Model>, Guards, _) = match catalogue.sourced(name) {
         Some(sourced) => {
             let stopped = Arc::new(StopWords::new(sourced.model(model)?));
-            let priced = Priced::new(stopped, catalogue.facts(id)?.price);
+            let priced = PricedModel::new(stopped, catalogue.facts(id)?.price);
             (Arc::new(priced), guards.clone(), sourced.health.of(model))
         }
         None => {
@@ -43,7 +43,7 @@ fn on_wire(catalogue: &Catalogue, provider: Arc<Provider>, model: &str) -> Arc<d
     let has_stop = provider.line.wire_of(model).has_stop();
     let wire: Arc<dyn Model> = Arc::new(WireModel::new(provider, model, &facts));
     let wire = if has_stop { wire } else { Arc::new(StopWords::new(wire)) };
-    Arc::new(Priced::new(wire, facts.price))
+    Arc::new(PricedModel::new(wire, facts.price))
 }
 
 /// The first model, and those to ask in its place when it cannot answer.
@@ -65,13 +65,13 @@ pub(super) fn chain(
         }
         let other = model(name);
         any |= other.is_ok();
-        others.push(other.unwrap_or_else(|reason| Arc::new(Absent::new(name, reason))));
+        others.push(other.unwrap_or_else(|reason| Arc::new(MissingModel::new(name, reason))));
     }
     match first {
         Ok(first) if others.is_empty() => Ok(first),
         Ok(first) => Ok(Arc::new(Fallback::new(first, others))),
         Err(reason) if any => {
-            Ok(Arc::new(Fallback::new(Arc::new(Absent::new(primary, reason)), others)))
+            Ok(Arc::new(Fallback::new(Arc::new(MissingModel::new(primary, reason)), others)))
         }
         Err(reason) => Err(reason),
     }
@@ -82,7 +82,7 @@ pub(super) fn default_model(catalogue: &Catalogue, now: Duration) -> Option<Stri
     let rested =
         |(provider, model): &(&Arc<Provider>, &str)| provider.line.health.admits(model, now);
     let chosen = usable().find(rested).or_else(|| usable().next());
-    let sourced = || catalogue.sources.iter().find_map(Sourced::usual);
+    let sourced = || catalogue.sources.iter().find_map(ListedSource::usual);
     chosen.map(|(provider, model)| format!("{}/{model}", provider.name)).or_else(sourced)
 }
 
@@ -97,16 +97,16 @@ pub(super) fn token_counter(catalogue: &Catalogue, id: &str) -> Arc<dyn TokenCou
     Arc::new(CalibratedTokens::new(scale.unwrap_or_default()))
 }
 
-pub(super) fn takes(catalogue: &Catalogue, id: &str) -> Vec<Knob> {
+pub(super) fn takes(catalogue: &Catalogue, id: &str) -> Vec<SamplingSetting> {
     let Ok((name, model)) = split(id) else { return Vec::new() };
     if catalogue.sourced(name).is_some() {
         // Sources support a temperature and a length; the stop words are handled around them.
-        return vec![Knob::Stop];
+        return vec![SamplingSetting::Stop];
     }
-    let Ok(provider) = catalogue.provider(name) else { return Knob::ALL.to_vec() };
+    let Ok(provider) = catalogue.provider(name) else { return SamplingSetting::ALL.to_vec() };
     let facts = provider.facts(model, &catalogue.metadata);
     let wire = WireModel::new(provider, model, &facts);
-    Knob::ALL.into_iter().filter(|knob| wire.takes(*knob)).collect()
+    SamplingSetting::ALL.into_iter().filter(|setting| wire.takes(*setting)).collect()
 }
 
 impl Entry {

@@ -44,11 +44,11 @@ pub(crate) struct Child {
 
 /// Why no further line comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Silence {
+pub(crate) enum NoMoreLines {
     /// How the process ended, and the last text on its error stream.
     Ended {
         how: String,
-        said: String,
+        stderr: String,
     },
     TooLong,
 }
@@ -82,12 +82,12 @@ impl Child {
 
     /// The next line that is JSON; other lines are output that programs print beside their
     /// messages. The future may be dropped and called again: a partly read line is kept.
-    pub(crate) async fn next(&mut self) -> Result<Value, Silence> {
+    pub(crate) async fn next(&mut self) -> Result<Value, NoMoreLines> {
         loop {
             let room = (LONGEST_LINE + 1).saturating_sub(self.line.len()) as u64;
             let read = (&mut self.lines).take(room).read_until(b'\n', &mut self.line).await;
             if self.line.len() > LONGEST_LINE {
-                return Err(Silence::TooLong);
+                return Err(NoMoreLines::TooLong);
             }
             if !self.line.ends_with(b"\n") && !matches!(read, Ok(1..)) {
                 return Err(self.ended().await);
@@ -106,7 +106,7 @@ impl Child {
         }
     }
 
-    async fn ended(&mut self) -> Silence {
+    async fn ended(&mut self) -> NoMoreLines {
         // The program closed its output, so it is ending or can no longer be used.
         let grace = std::time::Duration::from_millis(500);
         let how = match tokio::time::timeout(grace, self.process.wait()).await {
@@ -117,7 +117,7 @@ impl Child {
         // The last lines of the error stream may not have been read yet.
         let _ = tokio::time::timeout(grace, &mut self.listening).await;
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        Silence::Ended { how, said: String::from_utf8_lossy(&errors).trim().to_owned() }
+        NoMoreLines::Ended { how, stderr: String::from_utf8_lossy(&errors).trim().to_owned() }
     }
 }
 

@@ -22,9 +22,9 @@ pub use names::{ToolNames, portable};
 pub use reader::Reader;
 
 pub use crate::failure::{failure, unsupported};
-pub use crate::patience::{Patience, Waits};
+pub use crate::patience::{AnswerTimeouts, Patience};
 
-use onyx_types::{Knob, ModelEvent, ModelFailure, ModelRequest};
+use onyx_types::{ModelEvent, ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::Url;
 
 /// Reads one answer. A pure fold over bytes: no I/O, no clock.
@@ -183,7 +183,7 @@ trait WireFormat: Sync {
 
     /// Whether the wire has a field for this setting of a client. A setting without a field is left
     /// out of the request, and the client is informed before the answer begins.
-    fn takes(&self, knob: Knob, target: &Target) -> bool;
+    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool;
 
     /// Whether the wire itself has a field for stop words.
     fn has_stop(&self) -> bool {
@@ -226,8 +226,8 @@ impl Wire {
     }
 
     /// Whether the wire has a field for this setting.
-    pub fn takes(self, knob: Knob, target: &Target) -> bool {
-        self.format().takes(knob, target)
+    pub fn takes(self, setting: SamplingSetting, target: &Target) -> bool {
+        self.format().takes(setting, target)
     }
 
     pub(crate) fn has_stop(self) -> bool {

@@ -102,9 +102,9 @@ impl<A: AnswerReader> Reader<A> {
         let flow = match self.input.end()? {
             // A frame without its closing line counts if its data is complete; otherwise it is
             // ignored.
-            Rest::Frame(frame) if A::is_whole(&frame) => self.answer.frame(&frame, events)?,
-            Rest::Body(body) => self.answer.whole(&body, events)?,
-            Rest::Frame(_) | Rest::Nothing => Flow::More,
+            BodyRest::Frame(frame) if A::is_whole(&frame) => self.answer.frame(&frame, events)?,
+            BodyRest::Body(body) => self.answer.whole(&body, events)?,
+            BodyRest::Frame(_) | BodyRest::Nothing => Flow::More,
         };
         match flow {
             Flow::Over => Ok(()),
@@ -141,7 +141,7 @@ impl<A: AnswerReader> Decoder for Reader<A> {
     }
 }
 
-enum Rest {
+enum BodyRest {
     Nothing,
     Frame(SseEvent),
     Body(String),
@@ -164,19 +164,21 @@ impl Input {
         }
     }
 
-    fn end(&mut self) -> Result<Rest, ModelFailure> {
+    fn end(&mut self) -> Result<BodyRest, ModelFailure> {
         Ok(match self {
             // A line that is not valid text was cut; the text before it decides.
             Self::Sse(splitter) => {
-                splitter.end().unwrap_or_default().map_or(Rest::Nothing, Rest::Frame)
+                splitter.end().unwrap_or_default().map_or(BodyRest::Nothing, BodyRest::Frame)
             }
             Self::Lines(rest) => match String::from_utf8(std::mem::take(rest)) {
-                Ok(data) if !data.trim().is_empty() => Rest::Frame(SseEvent { name: None, data }),
-                Ok(_) | Err(_) => Rest::Nothing,
+                Ok(data) if !data.trim().is_empty() => {
+                    BodyRest::Frame(SseEvent { name: None, data })
+                }
+                Ok(_) | Err(_) => BodyRest::Nothing,
             },
             Self::Whole(body) => match String::from_utf8(std::mem::take(body)) {
-                Ok(body) => Rest::Body(body),
-                Err(error) if error.utf8_error().error_len().is_none() => Rest::Nothing,
+                Ok(body) => BodyRest::Body(body),
+                Err(error) if error.utf8_error().error_len().is_none() => BodyRest::Nothing,
                 Err(error) => return Err(garbage(error.to_string())),
             },
         })

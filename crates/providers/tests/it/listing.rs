@@ -1,6 +1,6 @@
 use crate::page_server::PageServer;
 use crate::support::{KEY, NO_RETRY, ask, registry};
-use onyx_providers::{Finding, ListedModel, ProviderSettings, Registry, Trouble};
+use onyx_providers::{Finding, ListedModel, ProviderProblem, ProviderSettings, Registry};
 use onyx_test_support::ScriptedModel;
 use onyx_types::{ErrorCode, ModelEvent};
 use serde_json::json;
@@ -95,7 +95,7 @@ async fn a_provider_that_echoes_the_key_does_not_get_it_into_a_finding() {
     assert!(!fault.message.contains(KEY));
 }
 
-async fn trouble_of(kind: &str, base_url: &str) -> (Trouble, String) {
+async fn trouble_of(kind: &str, base_url: &str) -> (ProviderProblem, String) {
     let found = at(kind, base_url).test("mine").await;
     match found.finding {
         Finding::Fails { trouble, .. } => (trouble, found.advice),
@@ -122,10 +122,10 @@ async fn what_stands_in_the_way_is_told_apart() {
     let server = PageServer::with_pages([("GET /v1/models", list)]).await;
     let origin = server.origin();
     let cases = [
-        ("http://no-such-host.invalid/v1".to_owned(), Trouble::Dns, "cannot be found"),
-        ("http://127.0.0.1:9/v1".to_owned(), Trouble::Refused, "Nothing listens"),
-        (format!("https://{}/v1", plain_server().await), Trouble::Tls, "https"),
-        (format!("{origin}/nowhere"), Trouble::WrongAddress, "with `baseUrl: "),
+        ("http://no-such-host.invalid/v1".to_owned(), ProviderProblem::Dns, "cannot be found"),
+        ("http://127.0.0.1:9/v1".to_owned(), ProviderProblem::Refused, "Nothing listens"),
+        (format!("https://{}/v1", plain_server().await), ProviderProblem::Tls, "https"),
+        (format!("{origin}/nowhere"), ProviderProblem::WrongAddress, "with `baseUrl: "),
     ];
     for (base, expected, words) in cases {
         let (trouble, advice) = trouble_of("openai", &base).await;
@@ -133,7 +133,7 @@ async fn what_stands_in_the_way_is_told_apart() {
         assert!(advice.contains(words), "{advice}");
     }
     let (trouble, advice) = trouble_of("ollama", &origin).await;
-    assert_eq!(trouble, Trouble::WrongAddress);
+    assert_eq!(trouble, ProviderProblem::WrongAddress);
     let meant = format!("It lists models as `kind: openai` with `baseUrl: {origin}/v1`.");
     assert!(advice.ends_with(&meant), "{advice}");
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use onyx_providers::{
-    ChildWrapper, Finding, LoginState, ModelSource, PiLimits, PiSettings, PiSidecar, ProviderState,
-    Registry, Setup, Trouble, environment_for_programs,
+    ChildWrapper, Finding, LoginState, ModelSource, PiLimits, PiSettings, PiSidecar,
+    ProviderProblem, ProviderState, Registry, Setup, environment_for_programs,
 };
 use onyx_test_support::{FakeProgram, wait_until};
 use onyx_types::{
@@ -242,7 +242,10 @@ async fn a_test_tells_who_is_signed_in_and_a_missing_sidecar_how_to_get_it() {
 
     let nobody = self::setting(json!({"answers": [], "sign_ins": []}), LIMITS);
     let test = nobody.registry.test("pi").await;
-    assert!(matches!(test.finding, Finding::Fails { trouble: Trouble::Key, .. }), "{test:?}");
+    assert!(
+        matches!(test.finding, Finding::Fails { trouble: ProviderProblem::Key, .. }),
+        "{test:?}"
+    );
     assert!(test.advice.contains("/login"), "{test:?}");
 
     std::fs::remove_file(setting.fake.program()).unwrap();

@@ -2,7 +2,7 @@ use onyx_providers::{
     Candidate, Choice, Locality, Modality, ModelFacts, Need, NoModelFits, Price, ProviderSettings,
     Registry, RoutingSettings, Task, TaskClass, route,
 };
-use onyx_types::{ErrorCode, Fault};
+use onyx_types::{ErrorCode, Fault, ModelId};
 use serde_json::{Value, json};
 
 fn candidate(id: &str, price: Option<f64>) -> Candidate {
@@ -146,4 +146,45 @@ fn a_registry_routes_among_what_is_configured() {
     assert_eq!(ids, ["openai/gpt-5", "openai/gpt-5-nano", "anthropic/claude-sonnet-5"]);
     let choice = registry.route(&RoutingSettings::default(), &task(1000)).unwrap();
     assert_eq!(choice.model, "openai/gpt-5-nano");
+}
+
+#[test]
+fn a_choice_of_local_models_only_names_the_first_model_that_is_elsewhere() {
+    let settings = [
+        ("openai", json!({"apiKey": "k", "models": ["gpt-5"]})),
+        ("ollama", json!({"models": ["small"]})),
+    ];
+    let settings = settings.map(|(name, value)| {
+        (name.to_owned(), serde_json::from_value::<ProviderSettings>(value).unwrap())
+    });
+    let registry = Registry::resolve(settings, &|_| None);
+    let rules = RoutingSettings::default();
+    let local = |primary: &str, fallbacks: &[&str]| {
+        let fallbacks: Vec<ModelId> = fallbacks.iter().copied().map(ModelId::new).collect();
+        registry.local_only(&rules, ModelId::new(primary), &fallbacks)
+    };
+    let small = ModelId::new("ollama/small");
+    assert_eq!(local("ollama/small", &[]).unwrap(), small);
+    assert_eq!(local("auto", &[]).unwrap(), small, "the rules choose among the local ones");
+    assert_eq!(local("auto/code", &["ollama/small"]).unwrap(), small);
+    for (primary, fallbacks) in [("openai/gpt-5", &[][..]), ("ollama/small", &["openai/gpt-5"][..])]
+    {
+        let fault = local(primary, fallbacks).unwrap_err();
+        assert_eq!(fault.code, ErrorCode::Forbidden);
+        assert!(fault.message.contains("openai/gpt-5 is not local"), "{}", fault.message);
+    }
+    assert_eq!(local("auto/cooking", &[]).unwrap_err().code, ErrorCode::ModelNotFound);
+}
+
+#[test]
+fn auto_and_its_classes_are_no_models_of_providers() {
+    assert_eq!(TaskClass::of_auto("auto"), Some(Ok(TaskClass::Chat)));
+    assert_eq!(TaskClass::of_auto("auto/code"), Some(Ok(TaskClass::Code)));
+    assert_eq!(TaskClass::of_auto("autonomous/model"), None);
+    assert_eq!(TaskClass::of_auto("openai/gpt-5"), None);
+    let fault = TaskClass::named("cooking").unwrap_err();
+    assert_eq!(
+        fault.hint(),
+        "There are: chat, code, reasoning, writing, summary, extraction, background."
+    );
 }

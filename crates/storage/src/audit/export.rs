@@ -23,7 +23,7 @@ pub struct AuditExport {
 }
 
 #[derive(Deserialize)]
-struct Exported {
+struct ExportedRow {
     person: PersonId,
     seq: u64,
 }
@@ -53,7 +53,7 @@ impl AuditExport {
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(|error| failed(&self.path, &error))?;
             // A line that a crash cut short is ignored, so its row is written again.
-            if let Ok(Exported { person, seq }) = serde_json::from_slice(&line) {
+            if let Ok(ExportedRow { person, seq }) = serde_json::from_slice(&line) {
                 newest.insert(person, seq);
             }
         }

@@ -25,7 +25,7 @@ pub struct AuditSeal {
     path: PathBuf,
     key: SealKey,
     name: String,
-    noted: Mutex<Noted>,
+    noted: Mutex<SealFile>,
 }
 
 /// The secret key. Its debug output does not show it.
@@ -38,7 +38,7 @@ impl std::fmt::Debug for SealKey {
 }
 
 #[derive(Debug)]
-struct Noted {
+struct SealFile {
     file: File,
     heads: BTreeMap<PersonId, SealedHead>,
 }
@@ -74,7 +74,7 @@ impl AuditSeal {
         let file = kept_short(path, key, &heads, &text).map_err(|error| unusable(path, &error))?;
         let name = Hash::of(key.as_bytes()).to_string()[..16].to_owned();
         let key = SealKey(*key.as_bytes());
-        Ok(Self { path: path.to_owned(), key, name, noted: Mutex::new(Noted { file, heads }) })
+        Ok(Self { path: path.to_owned(), key, name, noted: Mutex::new(SealFile { file, heads }) })
     }
 
     /// The name by which rows refer to the key; it reveals nothing about the key.

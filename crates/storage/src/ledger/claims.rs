@@ -15,7 +15,7 @@ pub struct ShortLivedClaim {
 }
 
 /// Whether a claim was had.
-pub enum Claimed {
+pub enum ClaimOutcome {
     Ours(ShortLivedClaim),
     /// Another caller has it; this is the value of its entry.
     Theirs(String),
@@ -27,11 +27,11 @@ impl ShortLivedClaim {
         kind: ShortLivedKind,
         entry: ShortLivedEntry,
         room: ShortLivedRoom,
-    ) -> Result<Claimed, StoreError> {
+    ) -> Result<ClaimOutcome, StoreError> {
         let key = entry.key;
         Ok(match kept.put_new(kind, entry, room).await? {
-            None => Claimed::Ours(Self { kept: Arc::clone(kept), kind, key, is_done: false }),
-            Some(theirs) => Claimed::Theirs(theirs),
+            None => ClaimOutcome::Ours(Self { kept: Arc::clone(kept), kind, key, is_done: false }),
+            Some(theirs) => ClaimOutcome::Theirs(theirs),
         })
     }
 

@@ -25,7 +25,7 @@ pub use acceptances::{Acceptance, AcceptanceKind, Acceptances};
 pub use accounts::{
     Accounts, CredentialKind, CredentialRow, PersonRow, Role, SealedSecret, SealedSecrets, SecretId,
 };
-pub use claims::{Claimed, ShortLivedClaim};
+pub use claims::{ClaimOutcome, ShortLivedClaim};
 pub use connectors::{
     AccountKey, ConnectorLedger, ConversationRow, DeadLetter, InboxState, InboxUpdate, LetterKind,
     Mail, NewPart, NewUpdate, OutboxPart, PairingCode, PartState, PeerChange, PeerKey, PeerKind,
@@ -236,7 +236,7 @@ pub struct UsageRow {
 
 /// What was spent on a day. Usage of unknown price counts as costing nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
+pub struct SpentAmount {
     pub cost: f64,
     pub tokens: u64,
 }
@@ -244,8 +244,8 @@ pub struct Spent {
 /// What each person and each agent spent on a day, ordered by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DaySpending {
-    pub people: Vec<(PersonId, Spent)>,
-    pub agents: Vec<(AgentId, Spent)>,
+    pub people: Vec<(PersonId, SpentAmount)>,
+    pub agents: Vec<(AgentId, SpentAmount)>,
 }
 
 /// A message to a session that is at work.

@@ -29,7 +29,7 @@ pub(crate) fn through(
         at += size as u64;
         let mut start = 0;
         while let Some(length) = pending[start..].iter().position(|byte| *byte == b'\n') {
-            if copy.line(&mut pending[start..start + length])? == Copied::Last {
+            if copy.line(&mut pending[start..start + length])? == CopyProgress::Last {
                 copy.flush()?;
                 return Ok(copy.written);
             }
@@ -49,13 +49,13 @@ struct Copy<'a> {
 }
 
 #[derive(PartialEq, Eq)]
-enum Copied {
+enum CopyProgress {
     More,
     Last,
 }
 
 impl Copy<'_> {
-    fn line(&mut self, bytes: &mut [u8]) -> Result<Copied, StoreError> {
+    fn line(&mut self, bytes: &mut [u8]) -> Result<CopyProgress, StoreError> {
         let pieces = line::pieces(bytes);
         for piece in pieces {
             let bytes = &mut bytes[piece];
@@ -66,13 +66,13 @@ impl Copy<'_> {
             self.buffer.extend_from_slice(bytes);
             self.buffer.push(b'\n');
             if turn.id == self.last {
-                return Ok(Copied::Last);
+                return Ok(CopyProgress::Last);
             }
         }
         if self.buffer.len() as u64 >= BLOCK {
             self.flush()?;
         }
-        Ok(Copied::More)
+        Ok(CopyProgress::More)
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {

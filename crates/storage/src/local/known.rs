@@ -9,7 +9,7 @@ use onyx_types::Clock;
 use rustix::fs::FileType;
 
 use crate::blocking::lock;
-use crate::objects::{Area, FoundObject, Wanted};
+use crate::objects::{Area, FileLookup, FoundObject};
 use crate::{ObjectKey, StoreError};
 
 use super::beneath::{Dir, PathStat};
@@ -30,7 +30,7 @@ pub(crate) struct KnownFiles {
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<(Area, Wanted), Arc<CachedFile>>,
+    entries: HashMap<(Area, FileLookup), Arc<CachedFile>>,
     bytes: usize,
 }
 
@@ -85,7 +85,11 @@ impl KnownFiles {
     }
 
     /// Returns everything that is wanted, if all of it is cached and unchanged; otherwise `None`.
-    pub(crate) fn all(&self, home: &Dir, wanted: &[(Area, Wanted)]) -> Option<Vec<FoundObject>> {
+    pub(crate) fn all(
+        &self,
+        home: &Dir,
+        wanted: &[(Area, FileLookup)],
+    ) -> Option<Vec<FoundObject>> {
         let known: Vec<Arc<CachedFile>> = {
             let table = lock(&self.table);
             wanted.iter().map(|asked| table.entries.get(asked).cloned()).collect::<Option<_>>()?
@@ -101,8 +105,8 @@ impl KnownFiles {
     pub(crate) fn look(
         &self,
         home: &Dir,
-        asked: (Area, Wanted),
-        find: impl FnOnce(&Wanted) -> Result<FoundObject, StoreError>,
+        asked: (Area, FileLookup),
+        find: impl FnOnce(&FileLookup) -> Result<FoundObject, StoreError>,
     ) -> Result<FoundObject, StoreError> {
         let path = format!("{}/{}", asked.0.path(), key_of(&asked.1).as_str());
         let mark = Mark::of(home, &path);
@@ -127,7 +131,7 @@ impl KnownFiles {
 }
 
 impl Table {
-    fn keep(&mut self, asked: (Area, Wanted), known: CachedFile) {
+    fn keep(&mut self, asked: (Area, FileLookup), known: CachedFile) {
         self.forget(&asked);
         let weight = known.weight();
         if self.bytes + weight > MOST_BYTES {
@@ -137,7 +141,7 @@ impl Table {
         self.entries.insert(asked, Arc::new(known));
     }
 
-    fn forget(&mut self, asked: &(Area, Wanted)) {
+    fn forget(&mut self, asked: &(Area, FileLookup)) {
         if let Some(known) = self.entries.remove(asked) {
             self.bytes -= known.weight();
         }
@@ -155,9 +159,11 @@ impl CachedFile {
     }
 }
 
-fn key_of(wanted: &Wanted) -> &ObjectKey {
+fn key_of(wanted: &FileLookup) -> &ObjectKey {
     match wanted {
-        Wanted::File { key, .. } | Wanted::End { key, .. } | Wanted::Folder { key, .. } => key,
+        FileLookup::File { key, .. }
+        | FileLookup::End { key, .. }
+        | FileLookup::Folder { key, .. } => key,
     }
 }
 
@@ -209,8 +215,10 @@ mod tests {
 
         /// Looks the file up in the way that `Home::find` does.
         fn text(&self) -> Option<String> {
-            let asked =
-                (Area::Shared, Wanted::File { key: "note.md".parse().unwrap(), max_bytes: 1_000 });
+            let asked = (
+                Area::Shared,
+                FileLookup::File { key: "note.md".parse().unwrap(), max_bytes: 1_000 },
+            );
             let found = match self.known.all(&self.home, std::slice::from_ref(&asked)) {
                 Some(mut found) => found.remove(0),
                 None => self.known.look(&self.home, asked, |_| Ok(self.read())).unwrap(),

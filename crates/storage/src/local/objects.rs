@@ -7,7 +7,7 @@ use onyx_types::Hash;
 
 use crate::blocking::Blocking;
 use crate::{
-    Expect, FileEnd, FoundObject, Object, ObjectKey, ObjectMeta, Objects, StoreError, Wanted,
+    Expect, FileEnd, FileLookup, FoundObject, Object, ObjectKey, ObjectMeta, Objects, StoreError,
 };
 
 use super::beneath::Dir;
@@ -55,15 +55,15 @@ impl LocalObjects {
     }
 
     /// Looks a file up. This blocks on the disk.
-    pub(crate) fn find(&self, wanted: &Wanted) -> Result<FoundObject, StoreError> {
+    pub(crate) fn find(&self, wanted: &FileLookup) -> Result<FoundObject, StoreError> {
         match wanted {
-            Wanted::File { key, max_bytes } => {
+            FileLookup::File { key, max_bytes } => {
                 Ok(self.files.get(key, *max_bytes)?.map_or(FoundObject::Nothing, FoundObject::File))
             }
-            Wanted::End { key, max_bytes } => {
+            FileLookup::End { key, max_bytes } => {
                 Ok(self.files.end(key, *max_bytes)?.map_or(FoundObject::Nothing, FoundObject::End))
             }
-            Wanted::Folder { key, limit } => match self.files.list(Some(key), *limit) {
+            FileLookup::Folder { key, limit } => match self.files.list(Some(key), *limit) {
                 Err(StoreError::NotFound) => Ok(FoundObject::Nothing),
                 listed => listed.map(FoundObject::Folder),
             },

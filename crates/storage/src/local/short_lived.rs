@@ -12,12 +12,12 @@ use crate::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom, StoreEr
 #[derive(Debug)]
 pub struct LocalShortLived {
     clock: Arc<dyn Clock>,
-    kept: Mutex<Kept>,
+    kept: Mutex<EntryTable>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    entries: HashMap<(ShortLivedKind, Hash), Held>,
+struct EntryTable {
+    entries: HashMap<(ShortLivedKind, Hash), StoredEntry>,
     /// What shares one room.
     groups: HashMap<(ShortLivedKind, Option<PersonId>), Group>,
     /// The entries by the time at which they end.
@@ -27,7 +27,7 @@ struct Kept {
 }
 
 #[derive(Debug)]
-struct Held {
+struct StoredEntry {
     number: u64,
     person: Option<PersonId>,
     value: String,
@@ -52,19 +52,19 @@ impl LocalShortLived {
     }
 }
 
-impl Held {
+impl StoredEntry {
     fn view(&self, key: Hash, now: Duration) -> ShortLivedEntry {
         let left = self.until.saturating_sub(now);
         ShortLivedEntry { key, person: self.person.clone(), value: self.value.clone(), left }
     }
 }
 
-impl Kept {
-    fn find(&self, kind: ShortLivedKind, key: Hash, now: Duration) -> Option<&Held> {
+impl EntryTable {
+    fn find(&self, kind: ShortLivedKind, key: Hash, now: Duration) -> Option<&StoredEntry> {
         self.entries.get(&(kind, key)).filter(|held| held.until > now)
     }
 
-    fn remove(&mut self, kind: ShortLivedKind, key: Hash) -> Option<Held> {
+    fn remove(&mut self, kind: ShortLivedKind, key: Hash) -> Option<StoredEntry> {
         let held = self.entries.remove(&(kind, key))?;
         self.ends.remove(&(held.until, kind, key));
         let whose = (kind, held.person.clone());
@@ -119,7 +119,7 @@ impl Kept {
         group.bytes += value.len();
         group.oldest_first.insert(number, key);
         self.ends.insert((until, kind, key));
-        self.entries.insert((kind, key), Held { number, person, value, until });
+        self.entries.insert((kind, key), StoredEntry { number, person, value, until });
     }
 }
 
@@ -182,7 +182,7 @@ impl ShortLived for LocalShortLived {
     ) -> Result<bool, StoreError> {
         let now = self.now();
         let mut kept = lock(&self.kept);
-        let Kept { entries, groups, .. } = &mut *kept;
+        let EntryTable { entries, groups, .. } = &mut *kept;
         let found = entries.get_mut(&(kind, before.key));
         let Some(held) = found.filter(|held| held.until > now && held.value == before.value) else {
             return Ok(false);

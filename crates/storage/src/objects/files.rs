@@ -44,7 +44,7 @@ impl Area {
 
 /// A file or folder to look up in an area.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wanted {
+pub enum FileLookup {
     File {
         key: ObjectKey,
         max_bytes: u64,
@@ -60,7 +60,7 @@ pub enum Wanted {
     },
 }
 
-impl Wanted {
+impl FileLookup {
     /// Looks up this one thing.
     pub async fn find_in(&self, objects: &dyn Objects) -> Result<FoundObject, StoreError> {
         match self {
@@ -116,7 +116,7 @@ pub trait Files: Send + Sync {
     /// order of the questions; each thing that cannot be read has an error of its own.
     async fn find(
         &self,
-        wanted: Vec<(Area, Wanted)>,
+        wanted: Vec<(Area, FileLookup)>,
     ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         let mut found = Vec::with_capacity(wanted.len());
         for (area, wanted) in &wanted {

@@ -12,7 +12,7 @@ use onyx_types::{Hash, Timestamp};
 
 use crate::StoreError;
 
-pub use files::{Area, FileEnd, Files, FoundObject, Wanted};
+pub use files::{Area, FileEnd, FileLookup, Files, FoundObject};
 
 /// A checked relative path, with parts separated by `/`. No part is empty, `.` or `..`; there are
 /// no control characters and no backslash. A key has at most 1,024 bytes and a part at most 255.

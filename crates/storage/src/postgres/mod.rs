@@ -10,6 +10,7 @@ mod chunks;
 mod connect;
 mod connectors;
 mod convert;
+mod draft_rows;
 mod drafts;
 mod files;
 mod gateway;
@@ -43,8 +44,8 @@ pub(crate) use jobs::PostgresJobs;
 pub(crate) use ledger::{PostgresLedger, PostgresRunLog};
 pub(crate) use moving::half_moved;
 pub use moving::{
-    CopiedContent, CopiedFile, CopiedLog, MoveError, MoveExtras, Moved, MovingServer, OpenRuns,
-    ServerAdditions, ServerCopy, server_secrets,
+    CopiedContent, CopiedFile, CopiedLog, MoveCounts, MoveError, MoveExtras, MovingServer,
+    OpenRuns, ServerAdditions, ServerCopy, server_secrets,
 };
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;

@@ -94,7 +94,7 @@ impl PostgresShortLived {
 }
 
 /// An entry as the values of a statement.
-struct Written {
+struct EntryValues {
     key: String,
     person: String,
     value: String,
@@ -103,7 +103,7 @@ struct Written {
     bytes: i64,
 }
 
-impl Written {
+impl EntryValues {
     fn of(entry: ShortLivedEntry, room: ShortLivedRoom) -> Result<Self, StoreError> {
         room.check(&entry)?;
         let size = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
@@ -127,7 +127,8 @@ impl ShortLived for PostgresShortLived {
         room: ShortLivedRoom,
     ) -> Result<(), StoreError> {
         let name = kind.as_str();
-        let Written { key, person, value, left, entries, bytes } = Written::of(entry, room)?;
+        let EntryValues { key, person, value, left, entries, bytes } =
+            EntryValues::of(entry, room)?;
         let given: [&(dyn ToSql + Sync); 7] =
             [&name, &key, &person, &value, &left, &entries, &bytes];
         if kind != ShortLivedKind::SignIn {
@@ -149,7 +150,8 @@ impl ShortLived for PostgresShortLived {
         room: ShortLivedRoom,
     ) -> Result<Option<String>, StoreError> {
         let name = kind.as_str();
-        let Written { key, person, value, left, entries, bytes } = Written::of(entry, room)?;
+        let EntryValues { key, person, value, left, entries, bytes } =
+            EntryValues::of(entry, room)?;
         let given: [&(dyn ToSql + Sync); 7] =
             [&name, &key, &person, &value, &left, &entries, &bytes];
         let client = self.database.client().await?;

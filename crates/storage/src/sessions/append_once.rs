@@ -86,10 +86,10 @@ async fn settle<A: OneAppend>(
     let tail = append.tail().await?;
     match (look_for(&lines, &tail.lines), raised) {
         // The lines were written, even if another gateway holds the log now.
-        (Found::All { through }, _) => Ok(Some(append.found(&tail, through))),
-        (Found::Other, _) => Err(StoreError::Conflict.into()),
-        (Found::Nothing, Err(error)) => Err(error.into()),
-        (Found::Nothing, Ok(fence)) => attempt_again(append, fence).await,
+        (TailMatch::All { through }, _) => Ok(Some(append.found(&tail, through))),
+        (TailMatch::Other, _) => Err(StoreError::Conflict.into()),
+        (TailMatch::Nothing, Err(error)) => Err(error.into()),
+        (TailMatch::Nothing, Ok(fence)) => attempt_again(append, fence).await,
     }
 }
 
@@ -107,7 +107,7 @@ async fn attempt_again<A: OneAppend>(
 
 /// What the end of a log has of some lines.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum TailMatch {
     /// All of them, in their order, up to this line of the tail.
     All {
         through: usize,
@@ -118,14 +118,14 @@ enum Found {
 }
 
 /// Lines before the first one are the holder's own: an earlier append for which nobody waited to the end.
-fn look_for(lines: &[Vec<u8>], tail: &[Vec<u8>]) -> Found {
+fn look_for(lines: &[Vec<u8>], tail: &[Vec<u8>]) -> TailMatch {
     let begin = tail.iter().position(|line| lines.contains(line));
     match begin {
-        None => Found::Nothing,
+        None => TailMatch::Nothing,
         Some(begin) if tail[begin..].starts_with(lines) => {
-            Found::All { through: begin + lines.len() }
+            TailMatch::All { through: begin + lines.len() }
         }
-        Some(_) => Found::Other,
+        Some(_) => TailMatch::Other,
     }
 }
 
@@ -140,15 +140,15 @@ mod tests {
     #[test]
     fn lines_count_as_written_only_when_all_of_them_are_there_in_their_order() {
         let cases = [
-            ("", Found::Nothing),
-            ("a b", Found::All { through: 2 }),
-            ("a b others", Found::All { through: 2 }),
-            ("before a b", Found::All { through: 3 }),
-            ("others more", Found::Nothing),
-            ("a", Found::Other),
-            ("b", Found::Other),
-            ("b a", Found::Other),
-            ("a between b", Found::Other),
+            ("", TailMatch::Nothing),
+            ("a b", TailMatch::All { through: 2 }),
+            ("a b others", TailMatch::All { through: 2 }),
+            ("before a b", TailMatch::All { through: 3 }),
+            ("others more", TailMatch::Nothing),
+            ("a", TailMatch::Other),
+            ("b", TailMatch::Other),
+            ("b a", TailMatch::Other),
+            ("a between b", TailMatch::Other),
         ];
         for (tail, expected) in cases {
             assert_eq!(look_for(&lines("a b"), &lines(tail)), expected, "{tail:?}");

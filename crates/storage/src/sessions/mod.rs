@@ -10,6 +10,6 @@ mod turn_log;
 
 pub use append_once::{Attempt, LogTail, OneAppend, append_once};
 pub use details::{forget_details, keep_details};
-pub use rebuild::{Messages, Rebuilt, find_session, preview_of, rebuild_person, title_of};
+pub use rebuild::{Messages, RebuildCounts, find_session, preview_of, rebuild_person, title_of};
 pub use run_log::{BeginError, FinalWrite, RunLog, StepwiseRunLog};
 pub use turn_log::{Damage, DamageKind, LiveText, LogState, Page, Pos, TurnLog};

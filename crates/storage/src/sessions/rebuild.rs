@@ -17,7 +17,7 @@ const TITLE_CHARS: usize = 60;
 
 /// The counts that rebuilding a person's metadata returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rebuilt {
+pub struct RebuildCounts {
     pub sessions: u64,
     /// The number of logs that have damaged lines; their other lines were read.
     pub damaged: u64,
@@ -106,8 +106,8 @@ pub async fn rebuild_person(
     ledger: &dyn Ledger,
     files: &dyn Files,
     person: &PersonId,
-) -> Result<Rebuilt, StoreError> {
-    let mut rebuilt = Rebuilt::default();
+) -> Result<RebuildCounts, StoreError> {
+    let mut rebuilt = RebuildCounts::default();
     for key in turns.sessions(person).await? {
         let mut summary = summarise(turns, &key).await?;
         let details = match read_details(files, &key).await {

@@ -45,7 +45,7 @@ pub(crate) struct SqliteLedger {
 
 /// What was in the file before it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
+pub(crate) enum LedgerOrigin {
     New,
     /// The database is older than its table of origins. The table is filled from the history files.
     BeforeOrigins,
@@ -69,18 +69,18 @@ impl SqliteLedger {
         clock: Arc<dyn Clock>,
         blocking: Blocking,
         witnesses: AuditWitnesses,
-    ) -> Result<(Self, Opened), StoreError> {
+    ) -> Result<(Self, LedgerOrigin), StoreError> {
         let mut connection = open_writer(path, Durability::Full)?;
         let report = migrate(&mut connection, migrations::migrations::runner())?;
         let applied = |version: i32| {
             report.applied_migrations().iter().any(|migration| migration.version() == version)
         };
         let opened = if applied(1) {
-            Opened::New
+            LedgerOrigin::New
         } else if applied(ORIGINS) {
-            Opened::BeforeOrigins
+            LedgerOrigin::BeforeOrigins
         } else {
-            Opened::Existing
+            LedgerOrigin::Existing
         };
         if let Some(export) = &witnesses.export {
             let newest = export.newest()?;

@@ -23,6 +23,6 @@ mod writer;
 
 pub(crate) use chunks::SqliteChunks;
 pub use chunks::open_chunks;
-pub(crate) use ledger::{Opened, SqliteLedger, make_ledger};
+pub(crate) use ledger::{LedgerOrigin, SqliteLedger, make_ledger};
 pub use secrets::ReadOnlySecrets;
 pub use snapshot::copy_database;

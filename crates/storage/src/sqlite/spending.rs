@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use super::convert::{count, integer, parsed};
 use crate::blocking::lock;
-use crate::{DaySpending, ModelUse, RunOutcome, Spent, StoreError, UsageRow};
+use crate::{DaySpending, ModelUse, RunOutcome, SpentAmount, StoreError, UsageRow};
 
 /// A cache of sums that were asked for lately, because every call of a model asks what was spent
 /// today. Every new booking updates them.
@@ -173,13 +173,13 @@ fn all<Name>(
     connection: &Connection,
     statement: &str,
     day: &str,
-) -> Result<Vec<(Name, Spent)>, StoreError>
+) -> Result<Vec<(Name, SpentAmount)>, StoreError>
 where
     Name: FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
     let mut statement = connection.prepare_cached(statement)?;
     let rows = statement.query_map([day], |row| {
-        let spent = Spent { cost: row.get(1)?, tokens: count(row, 2)? };
+        let spent = SpentAmount { cost: row.get(1)?, tokens: count(row, 2)? };
         Ok((parsed(row, 0)?, spent))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)

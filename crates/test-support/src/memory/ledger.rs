@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger,
     ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMarks, SessionMeta,
-    SessionStatus, Spent, StoreError, TagCount, TitleSource, UsageRow,
+    SessionStatus, SpentAmount, StoreError, TagCount, TitleSource, UsageRow,
 };
 use onyx_types::{
     AgentId, Clock, DraftId, Hash, LaneOrder, ModelId, PersonId, RunId, SessionId, SessionKey,
@@ -125,8 +125,8 @@ impl Books {
         &self,
         day: &str,
         who: impl Fn(&PersonId, &AgentId) -> W,
-    ) -> BTreeMap<W, Spent> {
-        let mut sums: BTreeMap<W, Spent> = BTreeMap::new();
+    ) -> BTreeMap<W, SpentAmount> {
+        let mut sums: BTreeMap<W, SpentAmount> = BTreeMap::new();
         for ((of, person, agent, _), usage) in &self.usage {
             if of == day {
                 let sum = sums.entry(who(person, agent)).or_default();

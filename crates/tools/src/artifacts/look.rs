@@ -29,26 +29,26 @@ pub(crate) fn found_in(text: &str, words: &str, offset: usize) -> String {
     let (lower, wanted) = (text.to_ascii_lowercase(), words.to_ascii_lowercase());
     let start = lower.floor_char_boundary(offset);
     let mut found = lower[start..].match_indices(&wanted).map(|(at, _)| start + at);
-    let mut told = String::new();
+    let mut output = String::new();
     let mut covered = start;
     for at in found.by_ref() {
         if at < covered {
             continue;
         }
-        if told.lines().count() >= MOST_FOUND {
-            let _ = writeln!(told, "[there are more; go on with offset={at}]");
-            return told;
+        if output.lines().count() >= MOST_FOUND {
+            let _ = writeln!(output, "[there are more; go on with offset={at}]");
+            return output;
         }
         let from = text.floor_char_boundary(at.saturating_sub(AROUND));
         let to = text.ceil_char_boundary((at + wanted.len() + AROUND).min(text.len()));
         let shown = text[from..to].split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = writeln!(told, "[byte {at}] {shown}");
+        let _ = writeln!(output, "[byte {at}] {shown}");
         covered = to;
     }
-    if told.is_empty() {
-        let _ = writeln!(told, "[{words:?} is not in it]");
+    if output.is_empty() {
+        let _ = writeln!(output, "[{words:?} is not in it]");
     }
-    told
+    output
 }
 
 #[cfg(test)]
@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn words_are_found_in_any_case_with_their_place() {
         let text = format!("{} the Needle in {}", "hay ".repeat(1_000), "hay ".repeat(1_000));
-        let told = found_in(&text, "needle", 0);
-        let (place, around) = told.split_once("] ").unwrap();
+        let output = found_in(&text, "needle", 0);
+        let (place, around) = output.split_once("] ").unwrap();
         let at: usize = place.trim_start_matches("[byte ").parse().unwrap();
         assert_eq!(&text[at..at + 6], "Needle");
         assert!(around.contains("the Needle in hay") && around.len() < 400, "{around}");

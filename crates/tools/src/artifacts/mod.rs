@@ -43,7 +43,7 @@ pub struct KeptOutput {
 
 /// Whether the person had artifacts before this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum EarlierArtifacts {
     None,
     Some,
 }
@@ -71,13 +71,17 @@ impl Artifacts {
         run: RunId,
         text: &str,
         origin: Origin,
-    ) -> Result<(Artifact, Before), StoreError> {
+    ) -> Result<(Artifact, EarlierArtifacts), StoreError> {
         let hash = Hash::of(text.as_bytes()).to_string();
         let (person, session, name) = (&key.person, key.session, &hash[..16]);
         let path = format!("{person}/{session}/{run}/{name}-{}.txt", origin.as_str());
         let path: ObjectKey = path.parse()?;
         self.objects.put(&path, text.as_bytes(), Expect::Anything).await?;
-        let before = if self.people().insert(person.clone()) { Before::None } else { Before::Some };
+        let before = if self.people().insert(person.clone()) {
+            EarlierArtifacts::None
+        } else {
+            EarlierArtifacts::Some
+        };
         Ok((Artifact { key: path.to_string(), bytes: text.len() as u64 }, before))
     }
 

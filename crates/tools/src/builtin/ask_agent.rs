@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{reading, spec_of, text_argument};
-use crate::{Answered, Authorised, DEEPEST, Delegates, ToolCx, ToolError, TypedTool};
+use crate::{Authorised, DEEPEST, DelegatedAnswer, Delegates, ToolCx, ToolError, TypedTool};
 
 /// The time limit of the tool. It is long enough that the limits of the runs end an answer first.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60 * 60);
@@ -77,8 +77,8 @@ impl TypedTool for AskAgent {
         label.about(CallTargetKind::Agent, agent)
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let agent = self.agent(&asked.agent, cx)?;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let agent = self.agent(&arguments.agent, cx)?;
         if cx.standing.is_none_or(|standing| standing.depth >= DEEPEST) {
             let message = format!("agents ask each other at most {DEEPEST} deep; answer yourself");
             return Err(ToolError::Refused(message));
@@ -88,20 +88,20 @@ impl TypedTool for AskAgent {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let agent = self.agent(&asked.agent, cx)?;
-        let answered = self.delegates.ask(&agent, &asked.message, cx).await;
+        let agent = self.agent(&arguments.agent, cx)?;
+        let answered = self.delegates.ask(&agent, &arguments.message, cx).await;
         Ok(outcome_of(answered.map_err(|fault| failed(&fault))?, plan.summary))
     }
 }
 
 /// The outcome of a call that asked another agent or model.
-pub(super) fn outcome_of(answered: Answered, summary: String) -> ToolOutcome {
-    let Answered { text, origin, spent } = answered;
+pub(super) fn outcome_of(answered: DelegatedAnswer, summary: String) -> ToolOutcome {
+    let DelegatedAnswer { text, origin, spent } = answered;
     let outcome = match text {
         Ok(text) => ToolOutcome::ok(text, summary),
         Err(fault) => ToolOutcome::error(failed(&fault).to_string()),

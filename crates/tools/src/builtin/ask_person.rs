@@ -47,13 +47,13 @@ impl TypedTool for AskPerson {
         verb.of(text_argument(arguments, "question")).about(CallTargetKind::Person, "you")
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let text = asked.question.clone();
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let text = arguments.question.clone();
         if text.trim().is_empty() || text.chars().count() > LONGEST_QUESTION {
             let why = format!("\"question\" has 1 to {LONGEST_QUESTION} characters");
             return Err(ToolError::Arguments(why));
         }
-        let preview = match options_of(asked)? {
+        let preview = match options_of(arguments)? {
             options if options.is_empty() => Preview::Text { text },
             options => Preview::Choice { text, options },
         };
@@ -75,9 +75,9 @@ impl TypedTool for AskPerson {
 }
 
 /// The options, trimmed. Each becomes a button, so none may be empty, too long or repeated.
-fn options_of(asked: &Arguments) -> Result<Vec<String>, ToolError> {
+fn options_of(arguments: &Arguments) -> Result<Vec<String>, ToolError> {
     let options: Vec<String> =
-        asked.options.iter().flatten().map(|option| option.trim().to_owned()).collect();
+        arguments.options.iter().flatten().map(|option| option.trim().to_owned()).collect();
     let wrong = |why: String| Err(ToolError::Arguments(why));
     if options.len() > MOST_OPTIONS {
         return wrong(format!("at most {MOST_OPTIONS} options can be offered"));

@@ -57,8 +57,8 @@ impl TypedTool for CancelJob {
         Verb::new(&plain, &doing, &did).of(text_argument(arguments, "id"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let id = asked.id()?;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let id = arguments.id()?;
         let line = self.jobs.line(&cx.key.person, &id).await;
         let text = line.map_err(|fault| ToolError::Arguments(fault.message))?;
         let vault = AgentFiles::vault(cx)?;
@@ -70,12 +70,12 @@ impl TypedTool for CancelJob {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let id = asked.id()?;
+        let id = arguments.id()?;
         let cancelled = self.jobs.cancel(&cx.key.person, &id).await;
         cancelled.map_err(|fault| ToolError::Failed(fault.message))?;
         Ok(ToolOutcome::ok(format!("the job {id} is gone"), plan.summary))

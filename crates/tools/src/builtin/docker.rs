@@ -130,19 +130,19 @@ impl Command {
         }
     }
 
-    fn words(self, asked: &Arguments) -> Result<Vec<String>, ToolError> {
-        let container = asked.container.as_deref().unwrap_or_default();
+    fn words(self, arguments: &Arguments) -> Result<Vec<String>, ToolError> {
+        let container = arguments.container.as_deref().unwrap_or_default();
         let fixed = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         Ok(match self {
             Self::Ps => fixed(&["ps", "--all", "--no-trunc=false"]),
             Self::Stats => fixed(&["stats", "--no-stream"]),
             Self::Logs => {
-                let lines = asked.lines.unwrap_or(100).to_string();
+                let lines = arguments.lines.unwrap_or(100).to_string();
                 fixed(&["logs", "--timestamps", "--tail", &lines, name(container)?])
             }
             Self::Exec => {
                 let mut words: Vec<String> = fixed(&["exec", name(container)?]);
-                words.extend_from_slice(&asked.argv);
+                words.extend_from_slice(&arguments.argv);
                 words
             }
         })
@@ -201,8 +201,8 @@ impl TypedTool for DockerTool {
         }
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let line = format!("docker {}", quoted(&self.command.words(asked)?));
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let line = format!("docker {}", quoted(&self.command.words(arguments)?));
         let target = Target::Container(line.clone());
         let preview = Preview::Text { text: line };
         Ok(acting(&self.spec, self.spec.usual_effect, target, preview))
@@ -210,12 +210,12 @@ impl TypedTool for DockerTool {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let words = self.command.words(&asked)?;
+        let words = self.command.words(&arguments)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let at_work = RunningCommand::trusted(self.docker.program()?, &words)?;
         Ok(outcome(&at_work.until_end(LIMIT, cx).await?, plan.summary))

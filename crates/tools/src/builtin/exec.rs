@@ -63,21 +63,21 @@ impl TypedTool for Exec {
         verb.of(line.as_str()).about(CallTargetKind::Command, line)
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { argv, folder, .. } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { argv, folder, .. } = arguments;
         let plan = command_plan(&self.spec, argv, folder.as_deref(), cx)?;
         self.runtime.with_executed(plan, argv, folder.as_deref(), cx).await
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
-        let Arguments { argv, folder, seconds } = asked;
+        let Arguments { argv, folder, seconds } = arguments;
         let workspace = self.runtime.workspace(folder.as_deref(), cx).await?;
         // The person approved the files as they were then, so they are compared.
         if by == AuthorisedBy::Person {

@@ -50,8 +50,8 @@ impl TypedTool for MemoryGraph {
         Verb::new(&plain, &doing, &did).of(text_argument(arguments, "name"))
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        if asked.name.trim().is_empty() {
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        if arguments.name.trim().is_empty() {
             return Err(ToolError::Arguments("\"name\" is empty".into()));
         }
         Ok(looking(&self.spec))
@@ -59,29 +59,29 @@ impl TypedTool for MemoryGraph {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { name } = asked;
+        let Arguments { name } = arguments;
         let page = self.index.graph_entity(&cx.scopes, &name).await.map_err(StoreError::from)?;
         let Some(page) = page else {
             let known = self.index.graph_entities(&cx.scopes, &name, MOST_LISTED).await;
             let known = known.map_err(StoreError::from)?;
             let names: Vec<&str> = known.iter().map(|entity| entity.name.name.as_str()).collect();
-            let told = if names.is_empty() {
+            let message = if names.is_empty() {
                 "[nothing is known by that name]".to_owned()
             } else {
                 format!("[no such name; known: {}]", names.join(", "))
             };
             // The names may come from any text, so a list of them counts as from outside.
             let origin = if names.is_empty() { Origin::Person } else { Origin::External };
-            return Ok(ToolOutcome::ok(told, plan.summary).from_origin(origin));
+            return Ok(ToolOutcome::ok(message, plan.summary).from_origin(origin));
         };
         let shown = &page.facts[..page.facts.len().min(MOST_FACTS)];
-        let said = shown.iter().flat_map(|fact| &fact.said_by);
-        let origin = said.map(|said| said.origin).max().unwrap_or(Origin::Person);
+        let statements = shown.iter().flat_map(|fact| &fact.said_by);
+        let origin = statements.map(|statement| statement.origin).max().unwrap_or(Origin::Person);
         Ok(ToolOutcome::ok(entity_text(&page, shown), plan.summary).from_origin(origin))
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::exec::changing;
 use super::{acting, command_plan, reading, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{CommandRequest, Network, Processes, Runtime, Started};
+use crate::runtime::{CommandRequest, Network, ProcessNumber, Processes, Runtime};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -116,8 +116,8 @@ impl TypedTool for Process {
         }
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        match asked.request()? {
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        match arguments.request()? {
             ProcessRequest::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, argv, folder, cx)?;
                 let plan = self.runtime.with_executed(plan, argv, folder, cx).await?;
@@ -143,13 +143,13 @@ impl TypedTool for Process {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
-        let output = match asked.request()? {
+        let output = match arguments.request()? {
             ProcessRequest::Start(argv, folder) => {
                 let workspace = self.runtime.workspace(folder, cx).await?;
                 if by == AuthorisedBy::Person {
@@ -164,12 +164,12 @@ impl TypedTool for Process {
                     beside: None,
                     tool: plan.tool.to_string(),
                 };
-                let Started(id) = self.processes.start(&self.runtime, order, cx).await?;
+                let ProcessNumber(id) = self.processes.start(&self.runtime, order, cx).await?;
                 format!("process {id} runs; poll it for its output")
             }
             ProcessRequest::Poll(id, patience) => {
-                let said = self.processes.poll(id, patience, cx).await?;
-                return Ok(ToolOutcome::ok(said, plan.summary).from_origin(Origin::External));
+                let output = self.processes.poll(id, patience, cx).await?;
+                return Ok(ToolOutcome::ok(output, plan.summary).from_origin(Origin::External));
             }
             ProcessRequest::Write(id, text) => {
                 self.processes.write(id, text, cx)?;

@@ -47,7 +47,7 @@ enum Operation {
 }
 
 /// The change of one file that a call leads to.
-struct Worked {
+struct PlannedChange {
     at: EntityRef,
     base: Option<Hash>,
     before: String,
@@ -126,7 +126,11 @@ impl TypedTool for ProposeChange {
     }
 }
 
-async fn create(wanted: &Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
+async fn create(
+    wanted: &Arguments,
+    now: Timestamp,
+    cx: &ToolCx,
+) -> Result<PlannedChange, ToolError> {
     if wanted.id.is_some() {
         return Err(ToolError::Arguments("a new one gets its \"id\" from its title".to_owned()));
     }
@@ -140,10 +144,14 @@ async fn create(wanted: &Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worke
         onyx_types::Taint::Tainted => Origin::AgentTainted,
     };
     let after = Some(change.first_text(&at, origin, now)?);
-    Ok(Worked { at, base: None, before: String::new(), after, origin })
+    Ok(PlannedChange { at, base: None, before: String::new(), after, origin })
 }
 
-async fn update(wanted: &Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worked, ToolError> {
+async fn update(
+    wanted: &Arguments,
+    now: Timestamp,
+    cx: &ToolCx,
+) -> Result<PlannedChange, ToolError> {
     let mut worked = delete(wanted, cx).await?;
     let change = wanted.change();
     if change == EntityChange::default() {
@@ -155,7 +163,7 @@ async fn update(wanted: &Arguments, now: Timestamp, cx: &ToolCx) -> Result<Worke
     Ok(worked)
 }
 
-async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<Worked, ToolError> {
+async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<PlannedChange, ToolError> {
     let Some(id) = wanted.id.as_deref().filter(|id| !id.is_empty()) else {
         return Err(ToolError::Arguments(
             "\"id\" is missing: it says which one to delete".to_owned(),
@@ -166,7 +174,7 @@ async fn delete(wanted: &Arguments, cx: &ToolCx) -> Result<Worked, ToolError> {
         return Err(ToolError::NotFound(format!("{} {}", at.kind, at.id)));
     };
     let origin = seen.entity.origin;
-    Ok(Worked { at, base: seen.base, before: seen.text, after: None, origin })
+    Ok(PlannedChange { at, base: seen.base, before: seen.text, after: None, origin })
 }
 
 impl Arguments {

@@ -57,27 +57,32 @@ impl TypedTool for ReadArtifact {
         }
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let path = HomePath::new(format!("cache/artifacts/{}", asked.artifact));
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let path = HomePath::new(format!("cache/artifacts/{}", arguments.artifact));
         Ok(reading(&self.spec, Target::Folder(path)))
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let kept = self.artifacts.read(&cx.key.person, &asked.artifact).await;
-        let kept = kept.map_err(|_| {
-            ToolError::NotFound(format!("artifact {:?}; the key is in the output", asked.artifact))
+        let artifact = self.artifacts.read(&cx.key.person, &arguments.artifact).await;
+        let artifact = artifact.map_err(|_| {
+            ToolError::NotFound(format!(
+                "artifact {:?}; the key is in the output",
+                arguments.artifact
+            ))
         })?;
-        let offset = asked.offset.unwrap_or(0);
-        let output = match &asked.find {
-            Some(words) if !words.trim().is_empty() => found_in(&kept.text, words.trim(), offset),
-            Some(_) | None => page_at(&kept.text, offset),
+        let offset = arguments.offset.unwrap_or(0);
+        let output = match &arguments.find {
+            Some(words) if !words.trim().is_empty() => {
+                found_in(&artifact.text, words.trim(), offset)
+            }
+            Some(_) | None => page_at(&artifact.text, offset),
         };
-        Ok(ToolOutcome::ok(output, plan.summary).from_origin(kept.origin))
+        Ok(ToolOutcome::ok(output, plan.summary).from_origin(artifact.origin))
     }
 }

@@ -67,8 +67,8 @@ impl TypedTool for RouteTask {
         Verb::new("let", "letting", "let").of(whom)
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { prompt, model, task, local } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { prompt, model, task, local } = arguments;
         let (model, task) = (model.as_ref().map(ModelId::new), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = picked(&*self.router, wish, cx)?;
@@ -84,12 +84,12 @@ impl TypedTool for RouteTask {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { prompt, .. } = asked;
+        let Arguments { prompt, .. } = arguments;
         // The model of the plan is used, even if the rules would choose another one by now.
         let Some(model) = plan.targets.first().map(|own| ModelId::new(own.target.to_string()))
         else {

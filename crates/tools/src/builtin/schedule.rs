@@ -37,9 +37,9 @@ impl Arguments {
     fn fields(&self) -> Map<String, Value> {
         let Self { prompt, cron, every, at, timezone, .. } = self;
         let named = [("cron", cron), ("every", every), ("at", at), ("timezone", timezone)];
-        let given = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        let given = given.chain([("prompt", prompt)]);
-        given.map(|(name, value)| (name.to_owned(), Value::String(value.clone()))).collect()
+        let fields = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let fields = fields.chain([("prompt", prompt)]);
+        fields.map(|(name, value)| (name.to_owned(), Value::String(value.clone()))).collect()
     }
 }
 
@@ -64,8 +64,8 @@ impl TypedTool for Schedule {
         verb.of(text_argument(arguments, "id"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let proposed = self.jobs.propose(&cx.key.person, &asked.id, asked.fields()).await;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let proposed = self.jobs.propose(&cx.key.person, &arguments.id, arguments.fields()).await;
         let job = proposed.map_err(|fault| ToolError::Arguments(fault.message))?;
         let vault = AgentFiles::vault(cx)?;
         let key = crate::paths::key(&job_path(&job.id))?;
@@ -80,7 +80,7 @@ impl TypedTool for Schedule {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
@@ -88,7 +88,8 @@ impl TypedTool for Schedule {
             return Err(ToolError::Refused("only a person can agree to a job".to_owned()));
         }
         let plan = plan.into_inner();
-        let id = asked.id.parse().map_err(|error| ToolError::Arguments(format!("id: {error}")))?;
+        let id =
+            arguments.id.parse().map_err(|error| ToolError::Arguments(format!("id: {error}")))?;
         let text = plan.changes.first().and_then(|change| change.after.clone()).unwrap_or_default();
         apply(&plan, cx).await?;
         let accepted = self.jobs.accept(&cx.key.person, &id, &text).await;

@@ -68,8 +68,8 @@ impl TypedTool for SelectModel {
 
     /// Plans to continue with another model. The whole conversation is sent to it, so the call
     /// counts as sending if its provider does not have the conversation yet.
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { model, task, local } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { model, task, local } = arguments;
         let (model, task) = (model.as_ref().map(ModelId::new), task.clone());
         let wish = ModelWish { model, task, local: local.unwrap_or(false) };
         let pick = picked(&*self.router, wish, cx)?;

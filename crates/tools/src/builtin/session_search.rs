@@ -53,12 +53,12 @@ impl TypedTool for SessionSearch {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { query, limit } = asked;
+        let Arguments { query, limit } = arguments;
         let question = IndexQuery {
             text: query,
             scopes: cx.scopes.clone(),

@@ -31,9 +31,9 @@ pub(super) struct Arguments {
     count: Option<usize>,
 }
 
-fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
-    asked.session.parse().map_err(|_| {
-        let id = &asked.session;
+fn session(arguments: &Arguments) -> Result<SessionId, ToolError> {
+    arguments.session.parse().map_err(|_| {
+        let id = &arguments.session;
         ToolError::Arguments(format!("{id:?} is not an id; sessions_list shows them"))
     })
 }
@@ -61,18 +61,18 @@ impl TypedTool for SessionsHistory {
         label.about(CallTargetKind::Session, session)
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        Ok(reading(&self.spec, Target::Session(session(asked)?)))
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        Ok(reading(&self.spec, Target::Session(session(arguments)?)))
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (id, count) = (session(&asked)?, asked.count);
+        let (id, count) = (session(&arguments)?, arguments.count);
         let person = cx.key.person.clone();
         // Only the person's own sessions are searched, so the id of somebody else's is not found.
         let Some(meta) = self.ledger.session(&person, id).await? else {

@@ -58,12 +58,12 @@ impl TypedTool for SessionsList {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { text, count } = asked;
+        let Arguments { text, count } = arguments;
         let limit = count.unwrap_or(USUAL);
         let filter = SessionFilter { text, limit, ..SessionFilter::default() };
         let sessions = self.ledger.sessions(&cx.key.person, &filter).await?;

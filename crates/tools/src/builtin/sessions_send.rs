@@ -56,24 +56,27 @@ impl TypedTool for SessionsSend {
         label.about(CallTargetKind::Session, session)
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let session = session(asked)?;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let session = session(arguments)?;
         if session == cx.key.session {
             return Err(ToolError::Arguments("session: that is this conversation".to_owned()));
         }
-        let preview = Preview::Text { text: asked.message.clone() };
+        let preview = Preview::Text { text: arguments.message.clone() };
         Ok(acting(&self.spec, ToolEffect::Write, Target::Session(session), preview))
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let session = session(&asked)?;
-        self.delegates.post(session, &asked.message, cx).await.map_err(|fault| failed(&fault))?;
+        let session = session(&arguments)?;
+        self.delegates
+            .post(session, &arguments.message, cx)
+            .await
+            .map_err(|fault| failed(&fault))?;
         Ok(ToolOutcome::ok(
             format!("left in {session}; it is read when that conversation continues"),
             plan.summary,
@@ -81,9 +84,9 @@ impl TypedTool for SessionsSend {
     }
 }
 
-fn session(asked: &Arguments) -> Result<SessionId, ToolError> {
-    asked.session.parse().map_err(|_| {
-        let id = &asked.session;
+fn session(arguments: &Arguments) -> Result<SessionId, ToolError> {
+    arguments.session.parse().map_err(|_| {
+        let id = &arguments.session;
         ToolError::Arguments(format!("{id:?} is not an id; sessions_list shows them"))
     })
 }

@@ -61,30 +61,30 @@ impl TypedTool for OpenSkill {
         }
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let name = asked.name.as_deref().unwrap_or_default();
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let name = arguments.name.as_deref().unwrap_or_default();
         let folder = HomePath::new(format!("agents/{}/skills/{name}", cx.agent));
         Ok(reading(&self.spec, Target::Folder(folder)))
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let person = &cx.key.person;
-        let output = match &asked.name {
+        let output = match &arguments.name {
             None => {
                 let all = self.skills.overview(person, &cx.agent).await;
                 all.map_err(|fault| ToolError::Failed(fault.message))?
             }
             Some(name) => {
                 let skill = self.skills.open(person, &cx.agent, name).await?;
-                match &asked.file {
-                    Some(file) => page(file, text_of(&skill, file)?, asked.from, None)?,
-                    None => opened(&skill, asked.from)?,
+                match &arguments.file {
+                    Some(file) => page(file, text_of(&skill, file)?, arguments.from, None)?,
+                    None => opened(&skill, arguments.from)?,
                 }
             }
         };

@@ -73,16 +73,16 @@ impl TypedTool for ViewContext {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let mut around = Around::default();
+        let mut around = Surroundings::default();
         match viewed(cx).await? {
-            Viewed::Nothing => {
+            ViewedPlace::Nothing => {
                 around.text.push_str("The person is not looking at anything in particular.\n")
             }
-            Viewed::Other(what) => {
+            ViewedPlace::Other(what) => {
                 // Writing to a string cannot fail.
                 let _ = writeln!(around.text, "The person looks at {what}.");
             }
-            Viewed::Entity(at) => {
+            ViewedPlace::Entity(at) => {
                 around.entity(cx, &at).await?;
                 around.conversations(&*self.ledger, cx, at).await?;
             }
@@ -92,39 +92,39 @@ impl TypedTool for ViewContext {
     }
 }
 
-enum Viewed {
+enum ViewedPlace {
     Nothing,
     /// The path is not that of an entity in a space, or there is nothing at it.
     Other(String),
     Entity(EntityRef),
 }
 
-async fn viewed(cx: &ToolCx) -> Result<Viewed, ToolError> {
-    let Some(view) = &cx.view else { return Ok(Viewed::Nothing) };
+async fn viewed(cx: &ToolCx) -> Result<ViewedPlace, ToolError> {
+    let Some(view) = &cx.view else { return Ok(ViewedPlace::Nothing) };
     let Ok(kind) = view.entity_type.parse::<EntityKind>() else {
-        return Ok(Viewed::Other(format!("the {} {:?}", view.entity_type, view.entity_id)));
+        return Ok(ViewedPlace::Other(format!("the {} {:?}", view.entity_type, view.entity_id)));
     };
     match entities::entity(cx, kind, &view.entity_id, None).await {
-        Ok(at) => Ok(Viewed::Entity(at)),
+        Ok(at) => Ok(ViewedPlace::Entity(at)),
         Err(ToolError::NotFound(_) | ToolError::Arguments(_)) => {
-            Ok(Viewed::Other(format!("a {kind} {:?} that is not there", view.entity_id)))
+            Ok(ViewedPlace::Other(format!("a {kind} {:?} that is not there", view.entity_id)))
         }
         Err(error) => Err(error),
     }
 }
 
-struct Around {
+struct Surroundings {
     text: String,
     origin: Origin,
 }
 
-impl Default for Around {
+impl Default for Surroundings {
     fn default() -> Self {
         Self { text: String::new(), origin: Origin::Person }
     }
 }
 
-impl Around {
+impl Surroundings {
     async fn entity(&mut self, cx: &ToolCx, at: &EntityRef) -> Result<(), ToolError> {
         let Some(seen) = entities::seen(cx, at).await? else { return Ok(()) };
         self.text.push_str(&entities::label(&seen));

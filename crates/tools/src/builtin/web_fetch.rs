@@ -49,8 +49,8 @@ impl TypedTool for WebFetch {
         Verb::new("fetch", "fetching", "fetched").of(url).about(CallTargetKind::Address, url)
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let address = address(asked)?;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let address = address(arguments)?;
         let is_free = cx.addresses.is_free(&address);
         let effect = if is_free { ToolEffect::Read } else { ToolEffect::Reach };
         let target = Target::Address(onyx_types::Address::new(address.to_string()));
@@ -61,12 +61,12 @@ impl TypedTool for WebFetch {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let address = address(&asked)?;
+        let address = address(&arguments)?;
         // Calls of one answer run in parallel, so another may have used the last free fetch.
         if plan.strictest() == ToolEffect::Read && !cx.addresses.take(&address) {
             let why = "the free fetches of this run are used up; ask the person";
@@ -96,8 +96,8 @@ impl TypedTool for WebFetch {
     }
 }
 
-fn address(asked: &Arguments) -> Result<Address, ToolError> {
-    asked.url.parse().map_err(|error| not_fetched(&error))
+fn address(arguments: &Arguments) -> Result<Address, ToolError> {
+    arguments.url.parse().map_err(|error| not_fetched(&error))
 }
 
 fn not_fetched(error: &EgressError) -> ToolError {

@@ -59,8 +59,8 @@ impl TypedTool for WebSearch {
         verb.of(text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let words = search_words::neutral(&asked.query);
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let words = search_words::neutral(&arguments.query);
         if words.is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
@@ -75,12 +75,12 @@ impl TypedTool for WebSearch {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { query, count } = asked;
+        let Arguments { query, count } = arguments;
         let Some((engine, egress)) = self.web.engine() else {
             return Err(ToolError::Failed(NO_ENGINE.into()));
         };

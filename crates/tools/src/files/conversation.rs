@@ -26,9 +26,9 @@ pub(crate) async fn read(cx: &ToolCx, id: &str) -> Result<(String, Origin), Tool
         // A line that a crash cut off holds no complete turn. Damage is reported by the part that
         // owns the log.
         let Ok(turn) = serde_json::from_slice::<Turn>(line) else { continue };
-        if let Some(said) = spoken_text(&turn) {
+        if let Some(words) = spoken_text(&turn) {
             origin = origin.max(turn.origin);
-            text.push_str(&format!("[{}] {}: {said}\n\n", turn.ts, turn.author));
+            text.push_str(&format!("[{}] {}: {words}\n\n", turn.ts, turn.author));
         }
     }
     Ok((text, origin))

@@ -65,7 +65,7 @@ pub(crate) fn pass(
     policy: &Policy,
     attendance: Attendance,
     taint: Taint,
-    granted: &Granted,
+    granted: &GrantedSites,
     plan: Plan,
 ) -> GateDecision {
     match decide_for(policy, taint, attendance, granted, &plan) {
@@ -96,12 +96,12 @@ pub(crate) fn approved(draft: &Draft) -> Option<Authorised<Plan>> {
 /// What a person allowed for the rest of one run: which tools may reach which sites. Clones share
 /// it.
 #[derive(Clone, Debug, Default)]
-pub struct Granted(Arc<Mutex<BTreeSet<Site>>>);
+pub struct GrantedSites(Arc<Mutex<BTreeSet<Site>>>);
 
 /// A tool and the site that it may reach: scheme, host and port.
 type Site = (ToolName, String);
 
-impl Granted {
+impl GrantedSites {
     /// Allows the plan's tool to reach the plan's sites for the rest of the run. `false` if the
     /// plan names no site that could be allowed.
     pub fn allow(&self, plan: &Plan) -> bool {
@@ -139,20 +139,20 @@ fn sites(plan: &Plan) -> Option<Vec<Site>> {
 
 /// The decision about a plan. It depends on these arguments only and covers all cases.
 pub fn decide(policy: &Policy, taint: Taint, attendance: Attendance, plan: &Plan) -> Verdict {
-    decide_for(policy, taint, attendance, &Granted::default(), plan)
+    decide_for(policy, taint, attendance, &GrantedSites::default(), plan)
 }
 
 fn decide_for(
     policy: &Policy,
     taint: Taint,
     attendance: Attendance,
-    granted: &Granted,
+    granted: &GrantedSites,
     plan: &Plan,
 ) -> Verdict {
     let verdict = match policy.visibility(&plan.tool) {
         Visibility::Absent => Verdict::Deny,
         Visibility::Offered => {
-            let reach = if granted.covers(plan) { Reach::Granted } else { Reach::Asked };
+            let reach = if granted.covers(plan) { SiteAccess::Granted } else { SiteAccess::Asked };
             by_effects(policy, taint, reach, plan)
                 .max(under_taint(taint, reach, plan))
                 .max(by_consent(plan.consent))
@@ -170,14 +170,16 @@ fn decide_for(
 
 /// Whether a person has allowed this run to reach the plan's sites.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum SiteAccess {
     Asked,
     Granted,
 }
 
-fn by_effects(policy: &Policy, taint: Taint, reach: Reach, plan: &Plan) -> Verdict {
+fn by_effects(policy: &Policy, taint: Taint, reach: SiteAccess, plan: &Plan) -> Verdict {
     let one = |effect: &ToolEffect| match (effect, policy.tier()) {
-        (ToolEffect::Reach, Tier::Suggest | Tier::Act) if reach == Reach::Granted => Verdict::Allow,
+        (ToolEffect::Reach, Tier::Suggest | Tier::Act) if reach == SiteAccess::Granted => {
+            Verdict::Allow
+        }
         (ToolEffect::Execute, Tier::Act) if policy.permits(plan, taint) => Verdict::Allow,
         (effect, tier) => by_tier(tier, *effect),
     };
@@ -206,11 +208,11 @@ fn by_tier(tier: Tier, effect: ToolEffect) -> Verdict {
 
 /// The least verdict for a tainted run, whatever tier and standing rules say: a person must approve
 /// what leaves the machine and what steers agents later.
-fn under_taint(taint: Taint, reach: Reach, plan: &Plan) -> Verdict {
+fn under_taint(taint: Taint, reach: SiteAccess, plan: &Plan) -> Verdict {
     match taint {
         Taint::Clean => Verdict::Allow,
         Taint::Tainted => {
-            let reaches = plan.effects.contains(&ToolEffect::Reach) && reach == Reach::Asked;
+            let reaches = plan.effects.contains(&ToolEffect::Reach) && reach == SiteAccess::Asked;
             let steers = plan.strictest() > ToolEffect::Read
                 && plan.targets.iter().any(|own| own.instruction);
             if reaches || steers { Verdict::Confirm } else { Verdict::Allow }

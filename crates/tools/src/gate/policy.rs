@@ -60,13 +60,13 @@ pub struct Policy {
     /// The version of the toolbox that the tools were resolved against.
     version: u64,
     commands: Vec<CommandRule>,
-    shown: Shown,
+    shown: ShownTools,
 }
 
 /// Which of its tools an agent sees in every prompt. It finds the others by searching for what they
 /// do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Shown {
+enum ShownTools {
     #[default]
     All,
     /// Shows only the core groups, because many tools confuse a small model.
@@ -104,7 +104,7 @@ impl Policy {
         warnings.extend(commands.iter().filter_map(CommandRule::warning).map(Warning));
         let tools = allowed(settings, known).into();
         let (settings, version) = (Arc::new(settings.clone()), known.version);
-        let shown = Shown::default();
+        let shown = ShownTools::default();
         let withheld = Arc::default();
         let policy =
             Self { tier, settings, tools, narrowed: None, withheld, version, commands, shown };
@@ -179,12 +179,12 @@ impl Policy {
     /// The policy with only files, memory and search in every prompt.
     #[must_use]
     pub fn shortened(&self) -> Self {
-        Self { shown: Shown::Core, ..self.clone() }
+        Self { shown: ShownTools::Core, ..self.clone() }
     }
 
     /// Whether prompts leave out this tool of the agent.
     pub(crate) fn leaves_out(&self, spec: &ToolSpec) -> bool {
-        self.shown == Shown::Core && !CORE.contains(&spec.group.as_str())
+        self.shown == ShownTools::Core && !CORE.contains(&spec.group.as_str())
     }
 
     /// All tools of the agent, by name.

@@ -7,7 +7,7 @@ use crate::ToolCx;
 
 /// The answer of another agent or model.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct DelegatedAnswer {
     pub text: Result<String, Fault>,
     /// The origin of the answer: tainted if the answerer had read content from outside.
     pub origin: Origin,
@@ -25,11 +25,21 @@ pub trait Delegates: Send + Sync {
     fn has_other_sessions(&self, person: &PersonId) -> bool;
 
     /// Asks an agent in a session of its own and waits for its answer.
-    async fn ask(&self, agent: &AgentId, message: &str, cx: &ToolCx) -> Result<Answered, Fault>;
+    async fn ask(
+        &self,
+        agent: &AgentId,
+        message: &str,
+        cx: &ToolCx,
+    ) -> Result<DelegatedAnswer, Fault>;
 
     /// Leaves a message in one of the person's sessions. It is not answered now.
     async fn post(&self, session: SessionId, text: &str, cx: &ToolCx) -> Result<(), Fault>;
 
     /// Gives a task to a model, without tools and without the conversation.
-    async fn think(&self, model: &ModelId, task: &str, cx: &ToolCx) -> Result<Answered, Fault>;
+    async fn think(
+        &self,
+        model: &ModelId,
+        task: &str,
+        cx: &ToolCx,
+    ) -> Result<DelegatedAnswer, Fault>;
 }

@@ -13,7 +13,7 @@ mod routing;
 mod spaces;
 
 pub use accounts::{Accounts, NoToken};
-pub use delegation::{Answered, Delegates};
+pub use delegation::{DelegatedAnswer, Delegates};
 pub use hooks::{HookAnswer, HookNote, HookedCall, HookedRun, Hooks, Veto};
 pub use jobs::{JOBS_FOLDER, JobPort, ProposedJob, job_path};
 pub use persona::{PERSONA_EDITOR, PERSONA_GROUP, PersonaPort, TestAnswer};

@@ -107,7 +107,7 @@ impl Workspace {
         argv: &[String],
         folder: Option<&str>,
         cx: &ToolCx,
-    ) -> Result<Option<Executed>, ToolError> {
+    ) -> Result<Option<ExecutedFile>, ToolError> {
         if runs(argv) == ProgramReach::OnlyItself {
             return Ok(None);
         }
@@ -115,7 +115,7 @@ impl Workspace {
         let (vault, argv, stamps) = (self.root().to_owned(), argv.to_vec(), self.stamps().await);
         let looked = tokio::task::spawn_blocking(move || {
             let start = folder.map_or_else(|| vault.clone(), |folder| vault.join(folder.as_str()));
-            Executed::of(&argv, &vault, &start, &stamps).map(Some)
+            ExecutedFile::of(&argv, &vault, &start, &stamps).map(Some)
         });
         let failed =
             |why: String| ToolError::Failed(format!("the vault cannot be looked at: {why}"));
@@ -123,20 +123,20 @@ impl Workspace {
     }
 }
 
-struct Executed {
+struct ExecutedFile {
     hash: Hash,
     shown: String,
 }
 
 /// A file of the vault that the command, or a file that it names, names.
-struct Named {
+struct NamedFile {
     hash: Hash,
     size: u64,
     /// The text of the file; `None` if it is not text or too long.
     text: Option<String>,
 }
 
-impl Executed {
+impl ExecutedFile {
     fn of(argv: &[String], vault: &Path, start: &Path, stamps: &Stamps) -> io::Result<Self> {
         let named = Vec::new();
         let search = Search { vault, start, stamps, named, room: MOST_READ, looks: MOST_LOOKS };
@@ -164,7 +164,7 @@ struct Search<'a> {
     vault: &'a Path,
     start: &'a Path,
     stamps: &'a Stamps,
-    named: Vec<(PathBuf, Named)>,
+    named: Vec<(PathBuf, NamedFile)>,
     /// How many bytes may still be read.
     room: u64,
     /// How many words may still be tried as file names.
@@ -172,7 +172,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn named_by(mut self, argv: &[String]) -> Vec<(PathBuf, Named)> {
+    fn named_by(mut self, argv: &[String]) -> Vec<(PathBuf, NamedFile)> {
         for word in argv {
             for name in names_in_word(word) {
                 self.add(name, self.start);
@@ -222,11 +222,11 @@ impl Search<'_> {
         let file = match read {
             Some(bytes) => {
                 self.room = self.room.saturating_sub(size);
-                Named { hash: Hash::of(&bytes), size, text: String::from_utf8(bytes).ok() }
+                NamedFile { hash: Hash::of(&bytes), size, text: String::from_utf8(bytes).ok() }
             }
             None => {
                 let stamp = self.stamps.of(self.vault, &path, &meta);
-                Named { hash: Hash::of(&stamp), size, text: None }
+                NamedFile { hash: Hash::of(&stamp), size, text: None }
             }
         };
         self.named.push((path, file));
@@ -245,7 +245,7 @@ fn between_names(c: char) -> bool {
     !c.is_alphanumeric() && !"._-/+@%~".contains(c)
 }
 
-fn show(shown: &mut String, name: &str, file: &Named) {
+fn show(shown: &mut String, name: &str, file: &NamedFile) {
     let Some(text) = &file.text else {
         shown.push_str(&format!("\n\n{name} ({} bytes, not shown)", file.size));
         return;

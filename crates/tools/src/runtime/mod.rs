@@ -27,7 +27,7 @@ pub use for_jobs::{CommandAccess, CommandEnd, HttpAnswer, JobOutside};
 
 pub(crate) use alone::IsolatedCommand;
 pub(crate) use output::OutputBuffer;
-pub(crate) use processes::{Processes, Started};
+pub(crate) use processes::{ProcessNumber, Processes};
 pub(crate) use workspace::{CommandChanges, Steering, Workspace};
 
 use repositories::KnownRepositories;

@@ -50,7 +50,7 @@ struct ProcessOutput {
     ended: Option<String>,
 }
 
-pub(crate) struct Started(pub(crate) u64);
+pub(crate) struct ProcessNumber(pub(crate) u64);
 
 impl Processes {
     pub(crate) async fn start(
@@ -58,7 +58,7 @@ impl Processes {
         runtime: &Runtime,
         order: CommandRequest<'_>,
         cx: &ToolCx,
-    ) -> Result<Started, ToolError> {
+    ) -> Result<ProcessNumber, ToolError> {
         self.room(&cx.key)?;
         let at_work = runtime.start(order, Stdio::piped(), cx).await?;
         let (words, waiting) = mpsc::channel(WORDS_WAITING);
@@ -88,7 +88,7 @@ impl Processes {
         table.last += 1;
         let id = table.last;
         table.all.insert(id, Process { session: cx.key.clone(), words, shared, stop });
-        Ok(Started(id))
+        Ok(ProcessNumber(id))
     }
 
     /// Waits a while for new output and returns it.

@@ -16,10 +16,10 @@ const MOST_FOLDERS: usize = 500;
 const TRUSTED_FOR: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
-pub(super) struct KnownRepositories(Mutex<HashMap<PersonId, Looked>>);
+pub(super) struct KnownRepositories(Mutex<HashMap<PersonId, RepositoryLookup>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Looked {
+struct RepositoryLookup {
     at: Instant,
     /// When an entry was last added to or removed from the vault.
     changed: Option<SystemTime>,
@@ -36,7 +36,7 @@ impl KnownRepositories {
             return last.found;
         }
         let found = look(vault);
-        known.insert(person.clone(), Looked { at: Instant::now(), changed, found });
+        known.insert(person.clone(), RepositoryLookup { at: Instant::now(), changed, found });
         found
     }
 

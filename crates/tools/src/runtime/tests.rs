@@ -12,7 +12,7 @@ use onyx_types::{Cancel, IdGenerator, Scope, ScopeSet, SessionKey, SystemClock, 
 use serde_json::json;
 
 use super::{Access, CommandRequest, CommandResult, Ending, Network, Runtime};
-use crate::{Decisions, LiveOutput, Offered, PathRules, ToolCx, ToolError, Web, WebSettings};
+use crate::{Decisions, LiveOutput, OfferState, PathRules, ToolCx, ToolError, Web, WebSettings};
 
 /// The commands below start in this test: the sandbox runs this test program again.
 #[test]
@@ -54,7 +54,7 @@ fn context(store: &Store) -> ToolCx {
         decisions: Decisions::none(Duration::from_secs(60)),
         standing: None,
         audience: crate::Audience::default(),
-        offered: Offered::Now,
+        offered: OfferState::Now,
     }
 }
 

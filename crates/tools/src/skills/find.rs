@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onyx_storage::{Acceptance, Area, FoundObject, Object, ObjectKey, Objects, StoreError, Wanted};
+use onyx_storage::{
+    Acceptance, Area, FileLookup, FoundObject, Object, ObjectKey, Objects, StoreError,
+};
 use onyx_types::{Fault, Hash, PersonId};
 
 use super::{SKILL_FILE, Skill, SkillHead, SkillPlace, SkillState, SkillsCore, places};
@@ -66,7 +68,7 @@ impl SkillsCore {
     ) -> Result<Vec<Vec<Entry>>, Fault> {
         let wanted = places.iter().map(|place| {
             let key = place.folder().parse().map_err(StoreError::from)?;
-            Ok((place, Wanted::Folder { key, limit: MOST_SKILLS }))
+            Ok((place, FileLookup::Folder { key, limit: MOST_SKILLS }))
         });
         let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
         let mut all = Vec::with_capacity(places.len());

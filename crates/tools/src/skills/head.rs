@@ -38,9 +38,9 @@ impl SkillHead {
             ));
         }
         let (mut fields, body) = front_matter(text)?;
-        if let Some(said) = words(&mut fields, "name").filter(|said| said != name) {
+        if let Some(declared) = words(&mut fields, "name").filter(|declared| declared != name) {
             return Err(format!(
-                "its front matter names it {said:?}, but its file or folder is named {name:?}"
+                "its front matter names it {declared:?}, but its file or folder is named {name:?}"
             ));
         }
         let description = words(&mut fields, "description");
@@ -115,8 +115,8 @@ mod tests {
             ("cook", "---\ndescription: d\n", "has no end"),
             ("cook", body, "says nothing"),
         ] {
-            let told = SkillHead::read(name, text).unwrap_err();
-            assert!(told.contains(why), "{name}: {told}");
+            let error = SkillHead::read(name, text).unwrap_err();
+            assert!(error.contains(why), "{name}: {error}");
         }
     }
 }

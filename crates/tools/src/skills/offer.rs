@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::PoisonError;
 
-use onyx_storage::{Acceptance, FoundObject, StoreError, Wanted};
+use onyx_storage::{Acceptance, FileLookup, FoundObject, StoreError};
 use onyx_types::{AgentId, Fault, PersonId};
 
 use super::find::{Entry, MOST_BYTES};
@@ -100,7 +100,7 @@ impl SkillsCore {
         }
         let wanted = candidates.iter().map(|(place, entry)| {
             let key = entry.text_path(place)?;
-            Ok((*place, Wanted::File { key, max_bytes: MOST_BYTES }))
+            Ok((*place, FileLookup::File { key, max_bytes: MOST_BYTES }))
         });
         let wanted = wanted.collect::<Result<Vec<_>, StoreError>>()?;
         // Both are read together, so that a store on another machine is asked once.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use onyx_storage::{FoundObject, LocalObjects, Objects, StoreError, Wanted};
+use onyx_storage::{FileLookup, FoundObject, LocalObjects, Objects, StoreError};
 use onyx_types::{AgentId, PersonId};
 
 use super::{SkillPlace, Skills, SkillsCore};
@@ -41,7 +41,7 @@ pub(super) fn objects(
 pub(super) async fn find(
     core: &SkillsCore,
     person: &PersonId,
-    wanted: Vec<(&SkillPlace, Wanted)>,
+    wanted: Vec<(&SkillPlace, FileLookup)>,
 ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
     let mut answers: Vec<Option<Result<FoundObject, StoreError>>> =
         Vec::with_capacity(wanted.len());

@@ -4,9 +4,9 @@ use std::time::Duration;
 use onyx_storage::{Files, StoreError};
 use onyx_types::{AgentId, Author, Cancel, Clock, RunId, ScopeSet, SessionKey, Taint, View};
 
-use super::{LiveOutput, Pending, Standing};
+use super::{LiveOutput, Pending, RunPosition};
 use crate::ToolError;
-use crate::gate::Granted;
+use crate::gate::GrantedSites;
 use crate::paths::PathRules;
 use crate::ports::Audience;
 use crate::web::Addresses;
@@ -40,11 +40,11 @@ pub struct ToolCx {
     pub decisions: Decisions,
     /// The run's place in the tree of runs; `None` if no run is at work because a person approved
     /// the call later.
-    pub standing: Option<Standing>,
+    pub standing: Option<RunPosition>,
     /// The provider that has the conversation.
     pub audience: Audience,
     /// Whether the model was shown the tool. The driver sets it for each call.
-    pub offered: Offered,
+    pub offered: OfferState,
 }
 
 /// Identifies one registration of a tool. A tool that is removed and added again gets another one.
@@ -54,7 +54,7 @@ pub struct Registration(pub(crate) u64);
 /// Whether the model's request offered the tool. A model can call only tools that were offered to
 /// it, and only if they are still the same tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
+pub enum OfferState {
     No,
     /// The request offered the tool with this registration.
     As(Registration),
@@ -66,7 +66,7 @@ pub enum Offered {
 #[derive(Clone, Debug)]
 pub struct Decisions {
     /// What a person allowed for the rest of the run.
-    pub granted: Granted,
+    pub granted: GrantedSites,
     /// How long a person may decide on a draft.
     pub draft_time: Duration,
     /// The text that the person gave with the approval.
@@ -76,7 +76,7 @@ pub struct Decisions {
 impl Decisions {
     /// No decisions.
     pub fn none(draft_time: Duration) -> Self {
-        Self { granted: Granted::default(), draft_time, answer: None }
+        Self { granted: GrantedSites::default(), draft_time, answer: None }
     }
 }
 

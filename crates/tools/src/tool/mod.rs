@@ -16,10 +16,10 @@ use serde_json::Value;
 use crate::ToolError;
 use crate::gate::Authorised;
 
-pub use context::{Decisions, Offered, Registration, ToolCx};
+pub use context::{Decisions, OfferState, Registration, ToolCx};
 pub use live_output::LiveOutput;
 pub use pending::Pending;
-pub use standing::{DEEPEST, Standing};
+pub use standing::{DEEPEST, RunPosition};
 pub use typed::TypedTool;
 
 /// Something that an agent can call, whoever provides it. Our own tools are [`TypedTool`]s, one

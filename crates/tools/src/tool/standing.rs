@@ -2,7 +2,7 @@ use onyx_types::{RunId, Tier};
 
 /// The place of a run in the tree of runs that one message starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
+pub struct RunPosition {
     /// The run that the message started. Undoing it also undoes the writes of all other runs of the
     /// tree.
     pub root: RunId,

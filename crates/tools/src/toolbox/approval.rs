@@ -383,8 +383,8 @@ impl Toolbox {
         cx: &ToolCx,
     ) -> Result<Draft, StoreError> {
         let Ending { state, output, origin, has_begun } = ending;
-        let said = format!("{}: {}", state.as_str(), one_line(&output));
-        let audit = self.audit(draft, by, Verdict::Allow, &said, cx);
+        let line = format!("{}: {}", state.as_str(), one_line(&output));
+        let audit = self.audit(draft, by, Verdict::Allow, &line, cx);
         let step = DraftMove {
             from: draft.state,
             hash: draft.hash,

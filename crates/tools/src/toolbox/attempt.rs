@@ -16,7 +16,7 @@ use crate::ToolError;
 use crate::files::origin_of_targets;
 use crate::gate::{self, Authorised, GateDecision, Policy};
 use crate::text::one_line;
-use crate::tool::{Offered, ReadCall, ToolCx};
+use crate::tool::{OfferState, ReadCall, ToolCx};
 
 /// How long a cancelled call may take to end by itself, so that its outcome is known.
 const GRACE: Duration = Duration::from_millis(500);
@@ -74,7 +74,7 @@ impl<'a> Attempt<'a> {
             );
             return Err(ToolError::Arguments(message));
         }
-        let cx = ToolCx { offered: Offered::Now, ..self.cx.clone() };
+        let cx = ToolCx { offered: OfferState::Now, ..self.cx.clone() };
         Attempt { cx: &cx, ..*self }.make_one(&inner).await
     }
 
@@ -165,9 +165,9 @@ impl<'a> Attempt<'a> {
     /// and can work for this person now.
     fn find(&self, name: &str) -> Result<&'a Entry, Absence> {
         let offered = match self.cx.offered {
-            Offered::No => return Err(Absence::NotItsOwn),
-            Offered::Now => None,
-            Offered::As(registration) => Some(registration),
+            OfferState::No => return Err(Absence::NotItsOwn),
+            OfferState::Now => None,
+            OfferState::As(registration) => Some(registration),
         };
         let Some(entry) = self.tools.entry(name) else {
             return Err(if offered.is_some() { Absence::Gone } else { Absence::NotItsOwn });
@@ -186,8 +186,8 @@ impl<'a> Attempt<'a> {
 
     /// Whether the agent could call this tool too.
     fn has(&self, name: &str) -> bool {
-        let own = ToolCx { offered: Offered::Now, ..self.cx.clone() };
-        self.cx.offered != Offered::No && Attempt { cx: &own, ..*self }.find(name).is_ok()
+        let own = ToolCx { offered: OfferState::Now, ..self.cx.clone() };
+        self.cx.offered != OfferState::No && Attempt { cx: &own, ..*self }.find(name).is_ok()
     }
 
     /// Makes a draft of the changes that a call put back because no person approved them.
@@ -245,7 +245,7 @@ impl<'a> Attempt<'a> {
 
     /// The names of the agent's tools, for a model that called another one.
     fn names(&self) -> String {
-        if self.cx.offered == Offered::No {
+        if self.cx.offered == OfferState::No {
             return "those that you were shown".to_owned();
         }
         let (agent, person) = (&self.cx.agent, &self.cx.key.person);

@@ -69,8 +69,8 @@ impl Offering {
 
     #[must_use]
     pub fn without(&self, is_left_out: impl Fn(&str) -> bool) -> Self {
-        let kept = self.tools.iter().filter(|tool| !is_left_out(&tool.offer.name));
-        kept.cloned().collect()
+        let remaining = self.tools.iter().filter(|tool| !is_left_out(&tool.offer.name));
+        remaining.cloned().collect()
     }
 }
 

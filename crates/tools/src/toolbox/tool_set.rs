@@ -25,11 +25,11 @@ pub struct ToolSet {
     offerings: Offerings,
     /// Policies that were resolved last. They are kept, because resolving one takes time with every
     /// tool.
-    policies: Mutex<Vec<Settled>>,
+    policies: Mutex<Vec<AllowedTools>>,
 }
 
 /// A policy and, for each tool of the set, whether the policy allows it.
-struct Settled {
+struct AllowedTools {
     policy: Policy,
     allowed: Arc<[bool]>,
 }
@@ -130,7 +130,7 @@ impl ToolSet {
         self.settled(policy, |settled| Arc::clone(&settled.allowed))
     }
 
-    fn settled<T>(&self, policy: &Policy, take: impl FnOnce(&Settled) -> T) -> T {
+    fn settled<T>(&self, policy: &Policy, take: impl FnOnce(&AllowedTools) -> T) -> T {
         let mut policies = self.policies.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = policies.iter().find(|known| known.policy.is_alike(policy)) {
             return take(known);
@@ -142,7 +142,7 @@ impl ToolSet {
         let is_allowed =
             |entry: &Arc<Entry>| policy.visibility(&entry.tool.spec().name) == Visibility::Offered;
         let allowed = self.entries.iter().map(is_allowed).collect();
-        let settled = Settled { policy, allowed };
+        let settled = AllowedTools { policy, allowed };
         let taken = take(&settled);
         policies.push(settled);
         taken

@@ -50,16 +50,16 @@ enum AddressSource {
 
 /// The free fetches that are left to a run and all runs that it asks for.
 #[derive(Debug, Default)]
-pub struct FetchBudget(Mutex<Used>);
+pub struct FetchBudget(Mutex<AddressCounts>);
 
 #[derive(Debug, Default)]
-struct Used {
+struct AddressCounts {
     all: usize,
     links: usize,
     of_site: BTreeMap<String, usize>,
 }
 
-impl Used {
+impl AddressCounts {
     fn admits(&self, address: &Address, source: AddressSource) -> bool {
         let of_site = self.of_site.get(&site(address)).copied().unwrap_or_default();
         let is_within = match source {
@@ -80,7 +80,7 @@ impl Used {
 }
 
 impl FetchBudget {
-    fn used(&self) -> MutexGuard<'_, Used> {
+    fn used(&self) -> MutexGuard<'_, AddressCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

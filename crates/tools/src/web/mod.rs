@@ -51,10 +51,10 @@ const ENGINE: Bounds = Bounds {
 
 /// Web access. An edit of the config replaces its settings.
 #[derive(Clone)]
-pub struct Web(Arc<RwLock<Resolved>>);
+pub struct Web(Arc<RwLock<ResolvedWeb>>);
 
 #[derive(Clone)]
-struct Resolved {
+struct ResolvedWeb {
     egress: Egress,
     engine: Option<Address>,
 }
@@ -72,7 +72,7 @@ impl Web {
         let engine = engine(settings)?;
         let private = settings.allow_private_hosts.clone();
         let egress = Egress::new(resolver, private, Bounds::default());
-        Ok(Self(Arc::new(RwLock::new(Resolved { egress, engine }))))
+        Ok(Self(Arc::new(RwLock::new(ResolvedWeb { egress, engine }))))
     }
 
     /// Replaces the settings after an edit of the config. If they are invalid, nothing changes.
@@ -101,13 +101,13 @@ impl Web {
     /// The search engine and a client that may reach it wherever it is. The owner named it, and a
     /// model chooses only the words of a search.
     pub(crate) fn engine(&self) -> Option<(Address, Egress)> {
-        let Resolved { egress, engine } = self.resolved();
+        let ResolvedWeb { egress, engine } = self.resolved();
         let engine = engine?;
         let egress = egress.reaching(vec![PrivateHost::of(&engine)]).within(ENGINE);
         Some((engine, egress))
     }
 
-    fn resolved(&self) -> Resolved {
+    fn resolved(&self) -> ResolvedWeb {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

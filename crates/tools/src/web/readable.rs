@@ -1,6 +1,6 @@
 //! A fetched page as text for a model: the readable part of HTML as markdown, other text as it is.
 
-use onyx_egress::{Address, Fetched};
+use onyx_egress::{Address, FetchedAnswer};
 
 use crate::ToolError;
 
@@ -10,7 +10,7 @@ pub(crate) struct Readable {
 }
 
 /// Converts a page to text. This needs CPU time, so it must not run on a thread that serves others.
-pub(crate) fn readable(fetched: &Fetched) -> Result<Readable, ToolError> {
+pub(crate) fn readable(fetched: &FetchedAnswer) -> Result<Readable, ToolError> {
     let kind = fetched.content_type.split(';').next().unwrap_or_default().trim();
     let text = String::from_utf8_lossy(&fetched.body);
     match kind {

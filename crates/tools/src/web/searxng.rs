@@ -1,6 +1,6 @@
 //! Reads SearXNG's JSON API.
 
-use onyx_egress::{Address, Egress, EgressError, Fetched};
+use onyx_egress::{Address, Egress, EgressError, FetchedAnswer};
 use serde::Deserialize;
 
 use crate::ToolError;
@@ -43,7 +43,7 @@ pub(crate) async fn search(
     read(&fetched)
 }
 
-fn read(fetched: &Fetched) -> Result<Vec<Hit>, ToolError> {
+fn read(fetched: &FetchedAnswer) -> Result<Vec<Hit>, ToolError> {
     let failed = |why: &str| Err(ToolError::Failed(format!("the search engine answers {why}")));
     match fetched.status {
         200 => {}

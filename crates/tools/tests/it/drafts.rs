@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{AuditEntry, Draft, DraftChange, DraftMove};
-use onyx_tools::{Approval, Granted, Policy, ToolSettings};
+use onyx_tools::{Approval, GrantedSites, Policy, ToolSettings};
 use onyx_types::{Actor, DraftState, ErrorCode, IdGenerator, Taint, Tier, ToolEffect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ async fn what_is_approved_under_taint_stays_tainted() {
 
 #[test]
 fn a_grant_names_a_host_or_nothing() {
-    let granted = Granted::default();
+    let granted = GrantedSites::default();
     let plan = onyx_types::Plan::new("web_fetch", Value::Null, ToolEffect::Reach, "");
     assert!(!granted.allow(&plan));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onyx_tools::{Offered, Policy, Registration, Tool, ToolCx, ToolSettings};
+use onyx_tools::{OfferState, Policy, Registration, Tool, ToolCx, ToolSettings};
 use onyx_types::{ErrorCode, Tier, ToolSpec};
 use serde_json::json;
 
@@ -37,7 +37,7 @@ async fn a_tool_that_comes_is_offered_and_runs_and_when_it_goes_the_model_is_tol
     assert_eq!(offered(&world), [before.clone(), vec![NAME.to_owned()]].concat());
     assert_eq!(world.done(NAME, json!({"word": "x"})).await, "found it");
 
-    world.cx.offered = Offered::As(registration(&world));
+    world.cx.offered = OfferState::As(registration(&world));
     world.toolbox.remove(&registered);
     assert_eq!(offered(&world), before);
     let told = world.failed(NAME, json!({"word": "x"})).await;
@@ -53,12 +53,12 @@ async fn a_tool_that_comes_is_offered_and_runs_and_when_it_goes_the_model_is_tol
 async fn another_tool_of_the_same_name_is_not_called_by_who_was_shown_the_first() {
     let mut world = World::new().await;
     let first = world.toolbox.register(vec![look("first", |_| {})]).unwrap();
-    world.cx.offered = Offered::As(registration(&world));
+    world.cx.offered = OfferState::As(registration(&world));
     world.toolbox.remove(&first);
     world.toolbox.register(vec![look("second", |_| {})]).unwrap();
     let told = world.failed(NAME, json!({"word": "x"})).await;
     assert!(told.contains("has changed since it was offered to you"), "{told}");
-    world.cx.offered = Offered::As(registration(&world));
+    world.cx.offered = OfferState::As(registration(&world));
     assert_eq!(world.done(NAME, json!({"word": "x"})).await, "second");
 }
 

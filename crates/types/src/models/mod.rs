@@ -12,7 +12,7 @@ pub use model::{
     ModelFailure, ModelFailureClass, ModelRequest, ResponseFormat, SystemBlock, TokenVectors,
     ToolChoice, ToolUse,
 };
-pub use sampling::{Effort, Knob, Sampling, Verbosity};
+pub use sampling::{Effort, Sampling, SamplingSetting, Verbosity};
 pub use tokens::{TokenCounter, estimate_tokens};
 pub use upstream_error::UpstreamError;
 pub use usage::Usage;

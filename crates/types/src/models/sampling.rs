@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// The settings of a request. A model whose format lacks one of them is called without it, and the
-/// client is informed: see [`Knob`].
+/// client is informed: see [`SamplingSetting`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampling {
     pub top_p: Option<f32>,
@@ -41,7 +41,7 @@ pub enum Verbosity {
 
 /// One of the settings in [`Sampling`], to state which of them a model's format has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Knob {
+pub enum SamplingSetting {
     TopP,
     TopK,
     MinP,
@@ -56,7 +56,7 @@ pub enum Knob {
     CacheKey,
 }
 
-impl Knob {
+impl SamplingSetting {
     pub const ALL: [Self; 11] = [
         Self::TopP,
         Self::TopK,

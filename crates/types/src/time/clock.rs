@@ -30,12 +30,12 @@ impl Timestamp {
 
     /// The calendar date in UTC, as `YYYY-MM-DD`.
     pub fn utc_date(self) -> String {
-        Written::of(self).text()[..10].to_owned()
+        TimestampText::of(self).text()[..10].to_owned()
     }
 
     /// The time of day in UTC, as `HH:MM`.
     pub fn utc_time(self) -> String {
-        Written::of(self).text()[11..16].to_owned()
+        TimestampText::of(self).text()[11..16].to_owned()
     }
 
     pub(crate) fn to_jiff(self) -> jiff::Timestamp {
@@ -47,9 +47,9 @@ impl Timestamp {
 
 /// The form `YYYY-MM-DDTHH:MM:SS.mmmZ`. It is formatted by hand, because every turn and every line
 /// of a log has one, and parsing a pattern each time takes ten times as long.
-struct Written([u8; 24]);
+struct TimestampText([u8; 24]);
 
-impl Written {
+impl TimestampText {
     fn of(at: Timestamp) -> Self {
         let at = jiff::tz::Offset::UTC.to_datetime(at.to_jiff());
         let mut text = Self(*b"0000-00-00T00:00:00.000Z");
@@ -79,7 +79,7 @@ impl Written {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Written::of(*self).text())
+        f.write_str(TimestampText::of(*self).text())
     }
 }
 
@@ -93,7 +93,7 @@ impl FromStr for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(Written::of(*self).text())
+        serializer.serialize_str(TimestampText::of(*self).text())
     }
 }
 

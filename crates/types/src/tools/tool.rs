@@ -63,9 +63,9 @@ pub enum Capability {
 
 /// A JSON Schema that is sent many times, so its text is written and measured only once.
 #[derive(Clone)]
-pub struct Schema(Arc<Written>);
+pub struct Schema(Arc<CachedJson>);
 
-struct Written {
+struct CachedJson {
     value: Value,
     text: OnceLock<String>,
     tokens: OnceLock<usize>,
@@ -106,7 +106,7 @@ impl Schema {
 
 impl From<Value> for Schema {
     fn from(value: Value) -> Self {
-        Self(Arc::new(Written { value, text: OnceLock::new(), tokens: OnceLock::new() }))
+        Self(Arc::new(CachedJson { value, text: OnceLock::new(), tokens: OnceLock::new() }))
     }
 }
 

@@ -73,7 +73,7 @@ fn parse<T: DeserializeOwned>(fields: &Fields) -> Option<T> {
 
 /// The flat object in the order in which it is written.
 #[derive(Serialize)]
-struct Flat<'a> {
+struct FlatTurn<'a> {
     id: &'a TurnId,
     ts: &'a Timestamp,
     #[serde(rename = "run_id", skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ struct Flat<'a> {
 impl Serialize for Turn {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { id, ts, run, lane, author, origin, body, extra } = self;
-        Flat { id, ts, run, lane, author, origin, kind: body.kind(), body, extra }
+        FlatTurn { id, ts, run, lane, author, origin, kind: body.kind(), body, extra }
             .serialize(serializer)
     }
 }

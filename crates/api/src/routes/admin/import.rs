@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt as _;
 use onyx_agent::AgentSettings;
 use onyx_import::{
-    Broken, Import, ImportReport, ImportedAgent, ImportedSetting, Item, Mode, Outcome,
+    BrokenFiles, Import, ImportReport, ImportedAgent, ImportedSetting, Item, Mode, Outcome,
     SettingPlace, Source, Upload, Writer, read, read_lines,
 };
 use onyx_storage::{AuditEntry, Expect};
@@ -65,7 +65,7 @@ pub(crate) async fn import(
     body: Body,
 ) -> Result<Response, Problem> {
     let upload = receive(body).await?;
-    let broken = if query.skip_broken { Broken::Skip } else { Broken::Stop };
+    let broken = if query.skip_broken { BrokenFiles::Skip } else { BrokenFiles::Stop };
     let (from, form) = (query.from, query.form);
     let reading = tokio::task::spawn_blocking(move || match form {
         Form::Export => read(from, upload.path(), broken),
@@ -76,10 +76,10 @@ pub(crate) async fn import(
     let mode = if query.dry_run { Mode::DryRun } else { Mode::Write };
     let bringing = RunningImport { state, caller, source: from, import, mode };
     if query.progress {
-        let work = move |told| async move { bringing.bring(Progress::to(told)).await };
+        let work = move |sender| async move { bringing.bring(Progress::to(sender)).await };
         return Ok(lines(names, work));
     }
-    Ok(Json(bringing.bring(Progress::untold()).await?).into_response())
+    Ok(Json(bringing.bring(Progress::silent()).await?).into_response())
 }
 
 /// An import whose data was read and is now written into the home.
@@ -108,27 +108,27 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// Reports the progress of an import to its reader, if there is one.
 struct Progress {
-    told: Option<mpsc::Sender<ImportLine>>,
+    sender: Option<mpsc::Sender<ImportLine>>,
     last: Option<Instant>,
 }
 
 impl Progress {
-    fn to(told: mpsc::Sender<ImportLine>) -> Self {
-        Self { told: Some(told), last: None }
+    fn to(sender: mpsc::Sender<ImportLine>) -> Self {
+        Self { sender: Some(sender), last: None }
     }
 
-    fn untold() -> Self {
-        Self { told: None, last: None }
+    fn silent() -> Self {
+        Self { sender: None, last: None }
     }
 
     fn reached(&mut self, done: usize, total: usize) {
-        let Some(told) = &self.told else { return };
+        let Some(sender) = &self.sender else { return };
         if done < total && self.last.is_some_and(|last| last.elapsed() < EVERY) {
             return;
         }
         self.last = Some(Instant::now());
         // A slow reader gets a later progress line instead.
-        let _ = told.try_send(ImportLine::Progress { done, total });
+        let _ = sender.try_send(ImportLine::Progress { done, total });
     }
 }
 
@@ -199,9 +199,13 @@ async fn write(
     Ok(report)
 }
 
-type Put = (Outcome, Option<String>);
+type ItemResult = (Outcome, Option<String>);
 
-async fn put_agent(state: &ApiState, agent: &ImportedAgent, mode: Mode) -> Result<Put, Problem> {
+async fn put_agent(
+    state: &ApiState,
+    agent: &ImportedAgent,
+    mode: Mode,
+) -> Result<ItemResult, Problem> {
     if state.configuration.agent(&agent.id)?.is_some() {
         return Ok((Outcome::AlreadyThere, None));
     }
@@ -219,7 +223,7 @@ async fn put_setting(
     state: &ApiState,
     setting: &ImportedSetting,
     mode: Mode,
-) -> Result<Put, Problem> {
+) -> Result<ItemResult, Problem> {
     let ImportedSetting { place, settings } = setting;
     let (configuration, settings) = (&state.configuration, settings.clone());
     let (is_there, change) = match place.clone() {
@@ -242,7 +246,7 @@ async fn put_setting(
 }
 
 /// A setting that the config refuses is reported and does not stop the rest.
-async fn put(state: &ApiState, change: ConfigChange, mode: Mode) -> Result<Put, Problem> {
+async fn put(state: &ApiState, change: ConfigChange, mode: Mode) -> Result<ItemResult, Problem> {
     if mode == Mode::DryRun {
         return Ok((Outcome::New, None));
     }

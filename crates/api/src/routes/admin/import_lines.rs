@@ -49,12 +49,12 @@ where
         // The client is gone, so no one waits for this line.
         let _ = sender.send(last).await;
     });
-    let told = futures::stream::unfold(receiver, move |mut receiver| async move {
+    let body_lines = futures::stream::unfold(receiver, move |mut receiver| async move {
         let mut line = names.json(&receiver.recv().await?);
         line.push(b'\n');
         Some((Ok::<_, Infallible>(line), receiver))
     });
     let headers =
         [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
-    (headers, Body::from_stream(told)).into_response()
+    (headers, Body::from_stream(body_lines)).into_response()
 }

@@ -1,7 +1,7 @@
 //! `/api/admin/models*`, `/api/admin/budgets`.
 
 use axum::extract::{Path, State};
-use onyx_storage::{Expect, Spent};
+use onyx_storage::{Expect, SpentAmount};
 use onyx_types::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,13 +81,13 @@ pub(crate) async fn set_limits(
     caller: AuthContext,
     JsonBody(new): JsonBody<NewLimits>,
 ) -> Result<Json<Budgets>, Problem> {
-    let given = [
+    let settings = [
         ("limit_per_run", "max_cost", new.limit_per_run),
         ("limit_per_person", "max_cost_per_day", new.limit_per_person),
         ("limit_per_agent", "max_cost_per_agent_day", new.limit_per_agent),
     ];
     let mut limits = Map::new();
-    for (field, key, limit) in given {
+    for (field, key, limit) in settings {
         let Some(limit) = limit else { continue };
         if !(limit.is_finite() && limit >= 0.0) {
             return Err(Problem::field(field, "it must be 0 (no limit) or more"));
@@ -101,6 +101,6 @@ pub(crate) async fn set_limits(
     budgets(State(state), caller).await
 }
 
-fn account<Name: ToString>((name, spent): (Name, Spent)) -> Account {
+fn account<Name: ToString>((name, spent): (Name, SpentAmount)) -> Account {
     Account { name: name.to_string(), cost: spent.cost, tokens: spent.tokens }
 }

@@ -25,7 +25,7 @@ pub(crate) struct NewAgent {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NewAgentId {
     id: AgentId,
 }
 
@@ -33,7 +33,7 @@ pub(crate) async fn create(
     State(state): State<ApiState>,
     JsonBody(body): JsonBody<Map<String, Value>>,
 ) -> Result<Response, Problem> {
-    let Named { id } = typed(body.clone().into())?;
+    let NewAgentId { id } = typed(body.clone().into())?;
     let fields: AgentFields = typed(with_memory(body)?.into())?;
     if known(&state.agent.roster(), id.as_str()).is_ok() {
         let there = Problem::field("id", format!("an agent `{id}` already exists"));

@@ -145,8 +145,8 @@ impl Follower {
         if at.saturating_add(JUST_NOW) < self.agent.clock().wall() {
             return None;
         }
-        let kept = self.agent.runs.events_here(&self.person, run, 0).await.ok().flatten();
-        (!kept.is_some_and(|events| events.was_heard())).then_some(run)
+        let events = self.agent.runs.events_here(&self.person, run, 0).await.ok().flatten();
+        (!events.is_some_and(|events| events.was_heard())).then_some(run)
     }
 
     async fn withdrawn(&self, message: TurnId) {

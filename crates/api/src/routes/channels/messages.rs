@@ -33,7 +33,7 @@ pub(super) fn routes() -> Routes {
         Route::post("/api/threads/{id}/messages", Chat, send)
             .summary("Send a message to a thread; honours Idempotency-Key")
             .body::<NewMessage>()
-            .answers_created::<Sent>(),
+            .answers_created::<SentMessage>(),
         Route::get("/api/threads/{id}/context", Read, context)
             .summary("Get what retrieval finds for a thread")
             .query::<ContextQuery>()
@@ -153,7 +153,7 @@ pub(crate) struct NewMessage {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ThreadMessageSent")]
-pub(crate) struct Sent {
+pub(crate) struct SentMessage {
     user_message: MessageView,
     /// One for each coworker that answers, still empty.
     assistant_messages: Vec<MessageView>,
@@ -166,7 +166,7 @@ pub(in crate::routes) async fn send(
     Path(id): Path<String>,
     headers: HeaderMap,
     JsonBody(request): JsonBody<NewMessage>,
-) -> Result<(StatusCode, Json<Sent>), Problem> {
+) -> Result<(StatusCode, Json<SentMessage>), Problem> {
     let meta = session_of(&state, &caller, &id).await?;
     let client_id = client_id(&headers)?;
     if request.content.trim().is_empty() {
@@ -186,7 +186,7 @@ pub(in crate::routes) async fn send(
         KeptMessage::New(row) => {
             state.agent.conversations.promise(&caller.person, meta.session_id, row.turn);
             let answer = |agent| placeholder(row.turn, row.received_at, agent);
-            Sent {
+            SentMessage {
                 user_message: MessageView::posted(&row),
                 assistant_messages: agents.iter().map(answer).collect(),
             }
@@ -202,7 +202,7 @@ async fn sent_before(
     meta: &SessionMeta,
     message: TurnId,
     agents: &[AgentId],
-) -> Result<Sent, Problem> {
+) -> Result<SentMessage, Problem> {
     const NEWEST: usize = 200;
     let page = page(state, caller, meta.session_id, None, Some(NEWEST)).await?;
     let mut messages = answered(state, &page);
@@ -220,7 +220,7 @@ async fn sent_before(
         let at = user_message.created_at;
         assistant_messages.extend(agents.iter().map(|agent| placeholder(message, at, agent)));
     }
-    Ok(Sent { user_message, assistant_messages })
+    Ok(SentMessage { user_message, assistant_messages })
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -1,7 +1,7 @@
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use onyx_connectors::Pushed;
+use onyx_connectors::PushedRequest;
 
 use super::key;
 use crate::{ApiState, Problem};
@@ -28,12 +28,12 @@ pub(crate) async fn receive(
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(super) fn pushed(headers: &HeaderMap, body: Vec<u8>) -> Pushed {
+pub(super) fn pushed(headers: &HeaderMap, body: Vec<u8>) -> PushedRequest {
     let headers = headers
         .iter()
         .filter_map(|(name, value)| {
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         })
         .collect();
-    Pushed { headers, body }
+    PushedRequest { headers, body }
 }

@@ -70,8 +70,9 @@ pub(crate) async fn read(
     headers: HeaderMap,
     QueryOf(MailAsked { after }): QueryOf<MailAsked>,
 ) -> Result<Json<MailList>, Problem> {
-    let asked = pushed(&headers, Vec::new());
-    let mail = state.connectors.collect(&key("widget".to_owned(), account)?, &asked, after).await?;
+    let request = pushed(&headers, Vec::new());
+    let mail =
+        state.connectors.collect(&key("widget".to_owned(), account)?, &request, after).await?;
     let messages = mail.into_iter().map(|mail| MailJson { id: mail.id, text: mail.text }).collect();
     Ok(Json(MailList { messages }))
 }

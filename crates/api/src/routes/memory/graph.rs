@@ -138,18 +138,18 @@ impl From<Fact> for FactView {
 }
 
 impl From<StoredFact> for FactSource {
-    fn from(said: StoredFact) -> Self {
+    fn from(stored: StoredFact) -> Self {
         Self {
-            session_id: said.source.session().map(|(session, _)| session),
-            path: said.source.rooted_path(),
-            title: said.title,
-            line: said.row.line,
-            text: said.row.said,
-            origin: said.origin,
-            said_at: said.said_at,
-            found_by: said.maker,
-            author: said.author,
-            turn: said.turn,
+            session_id: stored.source.session().map(|(session, _)| session),
+            path: stored.source.rooted_path(),
+            title: stored.title,
+            line: stored.row.line,
+            text: stored.row.said,
+            origin: stored.origin,
+            said_at: stored.said_at,
+            found_by: stored.maker,
+            author: stored.author,
+            turn: stored.turn,
         }
     }
 }
@@ -165,8 +165,8 @@ async fn graph(
         if let Some(part) = &query.q {
             let part = part.to_lowercase();
             page.facts.retain(|fact| {
-                let said = [&fact.subject.key, &fact.relation, &fact.object.key];
-                said.iter().any(|words| words.contains(&part))
+                let names = [&fact.subject.key, &fact.relation, &fact.object.key];
+                names.iter().any(|words| words.contains(&part))
             });
         }
         return Ok(Json(Graph { entities: Vec::new(), entity: Some(page.into()) }));

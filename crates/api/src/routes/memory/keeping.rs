@@ -54,13 +54,13 @@ async fn keep(
     // If the caller does not wait, the run continues and its drafts appear in the Inbox.
     let mut run = state.agent.runs.start(request).await?;
     let (session_id, run_id) = (Some(run.session_id), Some(run.run_id));
-    let mut kept = KeepingReport { session_id, run_id, ..KeepingReport::default() };
+    let mut report = KeepingReport { session_id, run_id, ..KeepingReport::default() };
     while let Some(envelope) = run.events.next().await {
         match &envelope.event {
-            Event::Draft { draft_id, .. } => kept.drafts.push(*draft_id),
-            Event::Done { status, .. } => kept.status = Some(*status),
+            Event::Draft { draft_id, .. } => report.drafts.push(*draft_id),
+            Event::Done { status, .. } => report.status = Some(*status),
             _ => {}
         }
     }
-    Ok(Json(kept))
+    Ok(Json(report))
 }

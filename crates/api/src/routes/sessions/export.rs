@@ -278,13 +278,13 @@ fn add_message(page: &mut String, message: &HistoryMessage, agent: &str) {
 }
 
 fn rating_line(feedback: &Feedback) -> Option<String> {
-    let said = match feedback.rating? {
+    let rating = match feedback.rating? {
         Rating::Good => "Rated good",
         Rating::Bad => "Rated bad",
     };
     Some(match &feedback.note {
-        Some(note) => format!("{said}: {}", note.replace('\n', "\n> ")),
-        None => said.to_owned(),
+        Some(note) => format!("{rating}: {}", note.replace('\n', "\n> ")),
+        None => rating.to_owned(),
     })
 }
 

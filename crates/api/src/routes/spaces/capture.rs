@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use onyx_sources::{Captured, NewCapture, SourceError};
+use onyx_sources::{CapturedText, NewCapture, SourceError};
 use onyx_storage::EntityChange;
 use onyx_types::{EntityKind, Fault, Origin, one_line};
 use schemars::JsonSchema;
@@ -45,7 +45,7 @@ pub(super) async fn capture(
         check_title(title)?;
     }
     let captured = state.sources.capture(request.try_into()?).await.map_err(problem)?;
-    let Captured { title: own_title, from, markdown } = captured;
+    let CapturedText { title: own_title, from, markdown } = captured;
     let title = title.unwrap_or_else(|| own_title.chars().take(200).collect());
     let change = EntityChange {
         title: Some(title),

@@ -97,7 +97,7 @@ pub(super) async fn chat(
         return Err(Problem::new(ErrorCode::LimitPrompt, message));
     }
     let most = limits.max_output_tokens;
-    let asked = ModelRequest {
+    let model_request = ModelRequest {
         system: talk.system.into_iter().map(|text| SystemBlock { text, stable: true }).collect(),
         messages: talk.messages.into(),
         max_output_tokens: request.max_tokens.map_or(most, |tokens| tokens.clamp(1, most)),
@@ -106,24 +106,25 @@ pub(super) async fn chat(
     };
     let model = state.upstream.plain(&caller.person, &limits, model.as_deref(), bytes)?;
     // Dropping the events closes the connection, so nothing else needs to cancel.
-    let events = model.stream(asked, Cancel::new());
+    let events = model.stream(model_request, Cancel::new());
     let frames = UiMessageFrames::new(state.agent.fresh_id());
     let under_way = state.pass_through.begin();
-    let mut told = AnswerStream {
+    let mut answer_stream = AnswerStream {
         answer: ModelAnswer::new(events, under_way),
         frames,
         ready: Vec::new(),
         over: false,
     };
     // Before the first content, a failure is answered with a status of its own.
-    let first = told.answer.next().await;
+    let first = answer_stream.answer.next().await;
     if let Some(AnswerPart::Failed(fault)) =
         first.iter().find(|part| matches!(part, AnswerPart::Failed(_)))
     {
         return Err(fault.clone().into());
     }
-    told.ready = first;
-    Ok((stream_headers(), Body::from_stream(unfold(told, AnswerStream::next))).into_response())
+    answer_stream.ready = first;
+    Ok((stream_headers(), Body::from_stream(unfold(answer_stream, AnswerStream::next)))
+        .into_response())
 }
 
 fn stream_headers() -> [(HeaderName, &'static str); 3] {

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use serde_json::{Map, Value, json};
 
 use super::thread::{items, missing};
-use crate::pass_through::{Stored, StoredConversation};
+use crate::pass_through::{StoredConversation, StoredResponses};
 use crate::{ApiState, AuthContext, JsonBody, Problem};
 
 type JsonResult = Result<Json<Value>, Problem>;
@@ -98,8 +98,8 @@ pub(super) async fn add_items(
     Ok(Json(listed(&added)))
 }
 
-fn stored<'a>(state: &'a ApiState, caller: &'a AuthContext) -> Stored<'a> {
-    Stored::of(&*state.store.short_lived, &caller.person)
+fn stored<'a>(state: &'a ApiState, caller: &'a AuthContext) -> StoredResponses<'a> {
+    StoredResponses::of(&*state.store.short_lived, &caller.person)
 }
 
 async fn stored_conversation(

@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use onyx_types::{Block, ModelRequest, estimate_tokens};
 use serde_json::{Map, Value, json};
 
-use super::sent::Sent;
+use super::sent::RequestHead;
 use crate::wire::decode::model_request;
 use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
 
@@ -45,7 +45,7 @@ fn counted(
     dialect: Dialect,
 ) -> Result<usize, Problem> {
     // A model that does not exist gets the same error here as in a request.
-    Sent::read(headers, &body)?.target(state)?;
+    RequestHead::read(headers, &body)?.target(state)?;
     Ok(estimate(&model_request(dialect.read(body)?)))
 }
 
@@ -57,7 +57,7 @@ fn estimate(request: &ModelRequest) -> usize {
         .map(|tool| estimate_tokens(&tool.description) + tool.input_schema.tokens())
         .sum();
     let blocks = request.messages.iter().flat_map(|message| &message.content);
-    let said: usize = blocks
+    let content: usize = blocks
         .map(|block| match block {
             Block::Text { text } => estimate_tokens(text),
             Block::ToolUse { name, input, .. } => {
@@ -68,5 +68,5 @@ fn estimate(request: &ModelRequest) -> usize {
             Block::Reasoning { .. } => 0,
         })
         .sum();
-    (system + tools + said).max(1)
+    (system + tools + content).max(1)
 }

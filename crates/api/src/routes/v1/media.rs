@@ -72,7 +72,8 @@ pub(super) async fn embeddings(
     model: &str,
     body: serde_json::Map<String, Value>,
 ) -> Result<Response, Problem> {
-    let sent = Sent::Json(body).with_model(model.split_once('/').map_or(model, |(_, name)| name));
+    let sent =
+        ModelBody::Json(body).with_model(model.split_once('/').map_or(model, |(_, name)| name));
     let json = "application/json".to_owned();
     let refused = |fault: Fault| match fault.code {
         ErrorCode::ModelNotFound => {
@@ -91,7 +92,7 @@ async fn pass(
     MediaBody { content_type, bytes }: MediaBody,
     route: MediaRoute,
 ) -> Result<Response, Problem> {
-    let sent = Sent::read(&content_type, bytes)?;
+    let sent = ModelBody::read(&content_type, bytes)?;
     let named = sent.model()?;
     let model = match named.as_deref() {
         Some(model) => resolved(&state, model)?,
@@ -148,12 +149,12 @@ async fn forward(
 }
 
 /// A request body that names the model.
-enum Sent {
+enum ModelBody {
     Json(serde_json::Map<String, Value>),
     Form { bytes: Bytes, model: Option<std::ops::Range<usize>> },
 }
 
-impl Sent {
+impl ModelBody {
     fn read(content_type: &str, bytes: Bytes) -> Result<Self, Problem> {
         if let Some(boundary) = multipart::boundary(content_type) {
             let model = multipart::field(&bytes, boundary, "model");

@@ -27,7 +27,7 @@ use crate::wire::encode::v1::{
 use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
 use embeddings::{EmbeddingList, EmbeddingRequest};
 use models::{ModelList, ModelView};
-use sent::{Sent, Target};
+use sent::{RequestHead, Target};
 use thread::Thread;
 
 pub(super) fn routes() -> Routes {
@@ -174,7 +174,7 @@ async fn answer(
     mut body: Map<String, Value>,
     dialect: Dialect,
 ) -> Result<Response, Problem> {
-    let sent = Sent::read(headers, &body)?;
+    let sent = RequestHead::read(headers, &body)?;
     let target = sent.target(state)?;
     let thread = match dialect {
         Dialect::Responses => Some(Thread::open(state, caller, &target, &mut body).await?),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sent::no_model;
-use crate::{ApiState, AuthContext, Listed, Problem};
+use crate::{ApiState, AuthContext, OfferedModel, Problem};
 
 /// The date of models with an unknown date: the formats require one, and Anthropic uses this one.
 const LONG_AGO: &str = "1970-01-01T00:00:00Z";
@@ -99,8 +99,8 @@ impl ModelView {
         }
     }
 
-    fn of(model: Listed) -> Self {
-        let Listed { id, owner, context_window, max_output_tokens, tools, reasoning, images } =
+    fn of(model: OfferedModel) -> Self {
+        let OfferedModel { id, owner, context_window, max_output_tokens, tools, reasoning, images } =
             model;
         Self {
             owned_by: owner,

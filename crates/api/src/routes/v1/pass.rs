@@ -13,19 +13,19 @@ use onyx_types::{Cancel, ErrorCode, Fault};
 use serde_json::{Map, Value};
 
 use super::left_out::ignored;
-use super::sent::{BETAS, Sent};
+use super::sent::{BETAS, RequestHead};
 use super::thread::missing;
 use crate::pass_through::ModelAnswer;
 use crate::pass_through::UnderWay;
 use crate::wire::ToolForms;
 use crate::wire::decode::{check_results, model_request};
 use crate::wire::encode::v1::{AnswerHead, AnswerPart, AnswerWriter, WholeFold};
-use crate::{ApiState, AuthContext, Dialect, Forward, Forwarded, Piece, Problem};
+use crate::{ApiState, AuthContext, Dialect, Forward, ForwardedAnswer, Piece, Problem};
 
 pub(super) async fn through(
     state: &ApiState,
     caller: &AuthContext,
-    sent: &Sent,
+    sent: &RequestHead,
     model: String,
     dialect: Dialect,
     body: Map<String, Value>,
@@ -44,20 +44,20 @@ pub(super) async fn through(
     let named = model.clone();
     let forward = Forward { person, limits, model, dialect, body, betas };
     match state.upstream.forward(forward)? {
-        Forwarded::SameWire(pieces) => {
+        ForwardedAnswer::SameWire(pieces) => {
             same_wire(pieces, dialect.writer(head), state.pass_through.begin()).await
         }
-        Forwarded::OtherWire { model, body } => {
-            let mut asked = dialect.read(body)?;
-            if let Some(previous) = &asked.previous {
+        ForwardedAnswer::OtherWire { model, body } => {
+            let mut request = dialect.read(body)?;
+            if let Some(previous) = &request.previous {
                 return Err(missing("previous_response_id", previous));
             }
-            check_results(&asked.client.turns, dialect.conversation())?;
-            let mut names = asked.left_out(&state.upstream.takes(Some(&named)));
+            check_results(&request.client.turns, dialect.conversation())?;
+            let mut names = request.left_out(&state.upstream.takes(Some(&named)));
             names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
-            head.forms = std::mem::take(&mut asked.forms);
+            head.forms = std::mem::take(&mut request.forms);
             // Dropping the events closes the connection, so nothing else needs to cancel.
-            let events = model.stream(model_request(asked), Cancel::new());
+            let events = model.stream(model_request(request), Cancel::new());
             let under_way = state.pass_through.begin();
             let answer = ModelAnswer::new(events, under_way);
             let response = other_wire(answer, head, dialect, sent.stream).await?;
@@ -81,22 +81,26 @@ async fn same_wire(
     };
     let headers =
         [(header::CONTENT_TYPE, content_type.as_str()), (header::CACHE_CONTROL, "no-store")];
-    let through = Through { pieces, writer, under_way, over: false };
+    let through = PassedAnswer { pieces, writer, under_way, over: false };
     let limits = limits.into_iter().filter_map(|(name, value)| {
         Some((name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?))
     });
-    Ok((headers, limits.collect::<HeaderMap>(), Body::from_stream(unfold(through, Through::next)))
+    Ok((
+        headers,
+        limits.collect::<HeaderMap>(),
+        Body::from_stream(unfold(through, PassedAnswer::next)),
+    )
         .into_response())
 }
 
-struct Through {
+struct PassedAnswer {
     pieces: BoxStream<'static, Piece>,
     writer: Box<dyn AnswerWriter>,
     under_way: UnderWay,
     over: bool,
 }
 
-impl Through {
+impl PassedAnswer {
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if self.over {
             return None;
@@ -143,18 +147,18 @@ async fn other_wire(
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     let written =
-        Written { answer, ready: first.into(), writer: dialect.writer(head), over: false };
-    Ok((headers, Body::from_stream(unfold(written, Written::next))).into_response())
+        WrittenAnswer { answer, ready: first.into(), writer: dialect.writer(head), over: false };
+    Ok((headers, Body::from_stream(unfold(written, WrittenAnswer::next))).into_response())
 }
 
-struct Written {
+struct WrittenAnswer {
     answer: ModelAnswer,
     ready: VecDeque<AnswerPart>,
     writer: Box<dyn AnswerWriter>,
     over: bool,
 }
 
-impl Written {
+impl WrittenAnswer {
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if self.over {
             return None;

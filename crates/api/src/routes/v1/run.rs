@@ -5,15 +5,16 @@ use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use onyx_agent::{ClientTurn, DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use onyx_types::{
-    AgentId, Attendance, ErrorCode, Fault, Knob, ModelId, RunId, SessionId, SessionOrigin,
+    AgentId, Attendance, ErrorCode, Fault, ModelId, RunId, SamplingSetting, SessionId,
+    SessionOrigin,
 };
 use serde_json::{Map, Value};
 
 use super::left_out::ignored;
-use super::sent::{BETAS, SESSION, Sent};
+use super::sent::{BETAS, RequestHead, SESSION};
 use crate::routes::owned::OwnedRun;
 use crate::wire::decode::newest;
-use crate::wire::encode::v1::{AnswerFold, AnswerHead, Streamed, WholeFold};
+use crate::wire::encode::v1::{AnswerFold, AnswerHead, StreamedRun, WholeFold};
 use crate::{ApiState, AuthContext, Dialect, Problem};
 
 const RUN: &str = "x-onyx-run-id";
@@ -27,23 +28,23 @@ pub(crate) struct AnswererChoice {
 pub(super) async fn answer(
     state: &ApiState,
     caller: &AuthContext,
-    sent: Sent,
+    sent: RequestHead,
     choice: AnswererChoice,
     body: Map<String, Value>,
 ) -> Result<Response, Problem> {
     let AnswererChoice { agent, model, dialect } = choice;
     let echo = dialect.echo(&body);
-    let asked = dialect.read(body)?;
-    let session = match (sent.session, &asked.previous) {
+    let client_request = dialect.read(body)?;
+    let session = match (sent.session, &client_request.previous) {
         (Some(session), _) => Some(session),
         (None, Some(previous)) => Some(answered_in(state, caller, previous).await?),
         (None, None) => None,
     };
-    let mut names = asked.left_out(&used_settings(state, agent.as_ref(), model.as_ref()));
+    let mut names = client_request.left_out(&used_settings(state, agent.as_ref(), model.as_ref()));
     names.extend(sent.betas.is_some().then(|| BETAS.to_owned()));
     let ignored = ignored(&names);
     let session = place(state, caller, session, agent).await?;
-    let mut client = asked.client;
+    let mut client = client_request.client;
     client.memory = sent.memory;
     if matches!(session, SessionRef::Existing(_)) {
         client.turns = newest(client.turns);
@@ -72,7 +73,7 @@ pub(super) async fn answer(
         session: Some(run.session_id().to_string()),
         usage: sent.usage,
         echo,
-        forms: asked.forms,
+        forms: client_request.forms,
     };
     let place = [
         (HeaderName::from_static(SESSION), run.session_id().to_string()),
@@ -84,7 +85,7 @@ pub(super) async fn answer(
         if let Some(fault) = run.early_failure().await {
             return Err(fault.into());
         }
-        let encoder = Streamed::new(AnswerFold::new(tools), dialect.writer(head));
+        let encoder = StreamedRun::new(AnswerFold::new(tools), dialect.writer(head));
         let headers =
             [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
         return Ok((headers, place, ignored, run.into_body(encoder)).into_response());
@@ -96,13 +97,17 @@ pub(super) async fn answer(
 
 /// The settings that reach the agent's model. If a run switches to another model, that one gets the
 /// settings that its format supports.
-fn used_settings(state: &ApiState, agent: Option<&AgentId>, model: Option<&ModelId>) -> Vec<Knob> {
+fn used_settings(
+    state: &ApiState,
+    agent: Option<&AgentId>,
+    model: Option<&ModelId>,
+) -> Vec<SamplingSetting> {
     let roster = state.agent.roster();
     let agent = agent.and_then(|id| roster.get(id)).unwrap_or_else(|| roster.default_agent());
     let model = model.or(agent.model.primary.as_ref());
     let mut taken = state.upstream.takes(model.map(ModelId::as_str));
     // The run's session is its cache key, so the client's is not used.
-    taken.retain(|knob| *knob != Knob::CacheKey);
+    taken.retain(|setting| *setting != SamplingSetting::CacheKey);
     taken
 }
 

@@ -19,7 +19,7 @@ const MEMORY: &str = "x-onyx-include-memory";
 /// The provider of models that are named without one.
 const USUAL_PROVIDER: &str = "openai";
 
-pub(crate) struct Sent {
+pub(crate) struct RequestHead {
     pub(super) model: Option<String>,
     pub(super) stream: bool,
     pub(super) usage: StreamUsage,
@@ -43,7 +43,7 @@ pub(crate) enum Target {
     Upstream(String),
 }
 
-impl Sent {
+impl RequestHead {
     pub(super) fn read(headers: &HeaderMap, body: &Map<String, Value>) -> Result<Self, Problem> {
         let include_usage = match body.get("stream_options") {
             None | Some(Value::Null) => false,
@@ -67,8 +67,8 @@ impl Sent {
     pub(super) fn target(&self, state: &ApiState) -> Result<Target, Problem> {
         let roster = state.agent.roster();
         let meant = self.model.as_deref().and_then(|model| state.upstream.meant_by(model));
-        let asked = meant.or_else(|| self.model.clone());
-        let named = match &asked {
+        let requested = meant.or_else(|| self.model.clone());
+        let named = match &requested {
             None => None,
             Some(model) => match model.strip_prefix("onyx:") {
                 Some(id) => {
@@ -80,7 +80,7 @@ impl Sent {
                 None => model.parse().ok().filter(|id| roster.get(id).is_some()),
             },
         };
-        match (&self.agent, named, &asked) {
+        match (&self.agent, named, &requested) {
             (Some(header), Some(agent), _) if *header != agent => {
                 Err(Problem::field(AGENT, format!("`model` names another agent, {agent}")))
             }

@@ -9,7 +9,7 @@ use onyx_types::{Fault, PersonId};
 use serde_json::{Map, Value, json};
 
 use super::sent::Target;
-use crate::pass_through::{Stored, StoredConversation, StoredResponse};
+use crate::pass_through::{StoredConversation, StoredResponse, StoredResponses};
 use crate::{ApiState, AuthContext, Problem};
 
 /// A longer answer is not stored, because its client has it.
@@ -35,7 +35,7 @@ impl Thread {
         target: &Target,
         body: &mut Map<String, Value>,
     ) -> Result<Self, Problem> {
-        let stored = Stored::of(&*state.store.short_lived, &caller.person);
+        let stored = StoredResponses::of(&*state.store.short_lived, &caller.person);
         let mut before = Vec::new();
         let mut conversation = None;
         if let Some(id) = conversation_name(body) {
@@ -90,7 +90,7 @@ impl Thread {
     }
 
     async fn keep(mut self, state: &ApiState, body: Value) -> Result<(), Fault> {
-        let stored = Stored::of(&*state.store.short_lived, &self.person);
+        let stored = StoredResponses::of(&*state.store.short_lived, &self.person);
         if let Some(mut conversation) = self.conversation.take() {
             let fresh = self.input.len() - self.fresh;
             conversation.items.extend(self.input[fresh..].iter().cloned());

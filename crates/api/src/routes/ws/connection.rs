@@ -200,8 +200,8 @@ impl Connection {
             let request = self.wanted_run(send).await?;
             self.start(request, delivery).await
         };
-        let kept = &self.state.store.short_lived;
-        let result = send_once(kept, &self.caller.person, &key, start).await?;
+        let store = &self.state.store.short_lived;
+        let result = send_once(store, &self.caller.person, &key, start).await?;
         self.tell_outcome(result, reply).await
     }
 
@@ -305,9 +305,9 @@ impl Connection {
     /// Sends the existing lines, then each new line. A second tail replaces the first.
     async fn tail(&mut self, tail: LogsTail, reply: &Reply<'_>) -> Result<(), Problem> {
         let follows = tail.follow.unwrap_or(true);
-        let (kept, more) = logs::tail(&self.state, tail.into(), "data.limit")?;
+        let (lines, more) = logs::tail(&self.state, tail.into(), "data.limit")?;
         self.tail = LogTail::default();
-        self.answer(reply, &LogLines { lines: kept }).await;
+        self.answer(reply, &LogLines { lines }).await;
         if follows {
             self.tail = LogTail::tell(more, reply.id.cloned(), self.outbox.clone());
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    Claimed, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
+    ClaimOutcome, ShortLived, ShortLivedClaim, ShortLivedEntry, ShortLivedKind, ShortLivedRoom,
 };
 use onyx_types::{ErrorCode, Fault, PersonId};
 
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Sends the message with this key, unless it was sent before: then the result of that one comes
 /// back. A message that could not be sent may be sent again.
 pub(super) async fn send_once(
-    kept: &Arc<dyn ShortLived>,
+    store: &Arc<dyn ShortLived>,
     person: &PersonId,
     key: &str,
     send: impl Future<Output = Result<SendResult, Problem>>,
@@ -33,11 +33,11 @@ pub(super) async fn send_once(
     let kind = ShortLivedKind::SentMessage;
     let claim = loop {
         let entry = ShortLivedEntry::of(person, key, String::new(), STARTING);
-        let claimed = ShortLivedClaim::claim(kept, kind, entry, MOST).await;
+        let claimed = ShortLivedClaim::claim(store, kind, entry, MOST).await;
         match claimed.map_err(Fault::from)? {
-            Claimed::Ours(claim) => break claim,
-            Claimed::Theirs(result) if result.is_empty() => tokio::time::sleep(LOOK).await,
-            Claimed::Theirs(result) => {
+            ClaimOutcome::Ours(claim) => break claim,
+            ClaimOutcome::Theirs(result) if result.is_empty() => tokio::time::sleep(LOOK).await,
+            ClaimOutcome::Theirs(result) => {
                 return Ok(serde_json::from_str(&result).map_err(|error| unreadable(&error))?);
             }
         }
@@ -45,7 +45,7 @@ pub(super) async fn send_once(
     let result = send.await?;
     let value = serde_json::to_string(&result).map_err(|error| unreadable(&error))?;
     let entry = ShortLivedEntry::of(person, key, value, REMEMBERED);
-    if let Err(error) = kept.put(kind, entry, MOST).await {
+    if let Err(error) = store.put(kind, entry, MOST).await {
         tracing::warn!(%error, "a message is not remembered; a repeat is sent again after a while");
     }
     claim.done();

@@ -1,15 +1,17 @@
 //! `POST /v1/chat/completions`.
 
 use onyx_agent::{ClientInput, ClientTurn};
-use onyx_types::{Knob, ResponseFormat, ToolCall, ToolChoice, ToolOffer, ToolUseId, UserPart};
+use onyx_types::{
+    ResponseFormat, SamplingSetting, ToolCall, ToolChoice, ToolOffer, ToolUseId, UserPart,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::choice::{Mode, tool_use};
 use super::fields::Fields;
-use super::knobs::{RequestedKnobs, StopWords, effort, verbosity};
 use super::media::{document, image};
+use super::model_settings::{RequestedSettings, StopWords, effort, verbosity};
 use super::{ClientRequest, arguments, content, joined, text_input_schema};
 use crate::Problem;
 use crate::wire::{CUSTOM_INPUT, ToolForm, ToolForms, typed};
@@ -278,7 +280,7 @@ struct Schema {
 pub(crate) fn chat(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
     let left_out = FIELDS.left_out(&body)?;
     let mut request: Request = typed(body.into())?;
-    let asked = request.asked()?;
+    let requested = request.requested_settings()?;
     let mut system = Vec::new();
     let mut turns = Vec::new();
     for (index, message) in std::mem::take(&mut request.messages).into_iter().enumerate() {
@@ -299,17 +301,17 @@ pub(crate) fn chat(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
         tools: offered.tools,
         response_format: request.response_format.and_then(Format::wanted),
         temperature: request.temperature,
-        sampling: asked.sampling,
+        sampling: requested.sampling,
         max_output_tokens: request.max_completion_tokens.or(request.max_tokens),
         ..ClientInput::default()
     };
     let cache_key = request.prompt_cache_key;
-    let (forms, knobs) = (offered.forms, asked.knobs);
-    Ok(ClientRequest { client, left_out, knobs, forms, cache_key, ..ClientRequest::default() })
+    let (forms, settings) = (offered.forms, requested.settings);
+    Ok(ClientRequest { client, left_out, settings, forms, cache_key, ..ClientRequest::default() })
 }
 
 /// The tools, in either form.
-struct Offered {
+struct OfferedTools {
     tools: Vec<ToolOffer>,
     choice: ToolChoice,
     forms: ToolForms,
@@ -318,20 +320,32 @@ struct Offered {
 }
 
 impl Request {
-    fn asked(&mut self) -> Result<RequestedKnobs, Problem> {
-        let mut asked = RequestedKnobs::default();
-        asked.top_p(self.top_p);
-        asked.top_k(self.top_k);
-        asked.stop(self.stop.take().map(StopWords::words).unwrap_or_default(), "stop");
-        asked.note(Knob::MinP, "min_p", self.min_p.is_some());
-        asked.note(Knob::Seed, "seed", self.seed.is_some());
+    fn requested_settings(&mut self) -> Result<RequestedSettings, Problem> {
+        let mut requested = RequestedSettings::default();
+        requested.top_p(self.top_p);
+        requested.top_k(self.top_k);
+        requested.stop(self.stop.take().map(StopWords::words).unwrap_or_default(), "stop");
+        requested.note(SamplingSetting::MinP, "min_p", self.min_p.is_some());
+        requested.note(SamplingSetting::Seed, "seed", self.seed.is_some());
         let counts = |penalty: Option<f32>| penalty.is_some_and(|penalty| penalty != 0.0);
-        asked.note(Knob::FrequencyPenalty, "frequency_penalty", counts(self.frequency_penalty));
-        asked.note(Knob::PresencePenalty, "presence_penalty", counts(self.presence_penalty));
+        requested.note(
+            SamplingSetting::FrequencyPenalty,
+            "frequency_penalty",
+            counts(self.frequency_penalty),
+        );
+        requested.note(
+            SamplingSetting::PresencePenalty,
+            "presence_penalty",
+            counts(self.presence_penalty),
+        );
         let bias = self.logit_bias.take().filter(|bias| !bias.is_empty());
-        asked.note(Knob::LogitBias, "logit_bias", bias.is_some());
-        asked.note(Knob::CacheKey, "prompt_cache_key", self.prompt_cache_key.is_some());
-        let sampling = &mut asked.sampling;
+        requested.note(SamplingSetting::LogitBias, "logit_bias", bias.is_some());
+        requested.note(
+            SamplingSetting::CacheKey,
+            "prompt_cache_key",
+            self.prompt_cache_key.is_some(),
+        );
+        let sampling = &mut requested.sampling;
         sampling.min_p = self.min_p;
         sampling.seed = self.seed;
         sampling.frequency_penalty = self.frequency_penalty;
@@ -339,13 +353,13 @@ impl Request {
         sampling.logit_bias = bias;
         let level = self.reasoning_effort.as_deref();
         let level = level.map(|word| effort("reasoning_effort", word)).transpose()?;
-        asked.effort(level, "reasoning_effort");
+        requested.effort(level, "reasoning_effort");
         let level = self.verbosity.as_deref().map(|word| verbosity("verbosity", word));
-        asked.verbosity(level.transpose()?, "verbosity");
-        Ok(asked)
+        requested.verbosity(level.transpose()?, "verbosity");
+        Ok(requested)
     }
 
-    fn offered(&mut self) -> Offered {
+    fn offered(&mut self) -> OfferedTools {
         let mut forms = ToolForms::default();
         if let Some(functions) = self.functions.take_if(|functions| !functions.is_empty()) {
             for function in &functions {
@@ -358,7 +372,7 @@ impl Request {
                 Some(FunctionChoice::One(function)) => ToolChoice::Named(function.name),
             };
             let tools = functions.into_iter().map(Function::offer).collect();
-            return Offered { tools, choice, forms, path: "function_call.name" };
+            return OfferedTools { tools, choice, forms, path: "function_call.name" };
         }
         self.functions = None;
         let mut tools = Vec::new();
@@ -379,7 +393,7 @@ impl Request {
                 allowed_tools.mode.wanted()
             }
         };
-        Offered { tools, choice, forms, path: "tool_choice.function.name" }
+        OfferedTools { tools, choice, forms, path: "tool_choice.function.name" }
     }
 }
 
@@ -436,8 +450,8 @@ impl Message {
         index: usize,
         turns: &mut Vec<ClientTurn>,
     ) -> Result<(), Problem> {
-        let said = self.text().filter(|text| !text.is_empty());
-        turns.extend(said.map(ClientTurn::Assistant));
+        let text = self.text().filter(|text| !text.is_empty());
+        turns.extend(text.map(ClientTurn::Assistant));
         if let Some(call) = self.function_call {
             let path = format!("{path}.function_call.arguments");
             turns.push(ClientTurn::ToolCall(ToolCall {

@@ -28,8 +28,8 @@ impl Fields {
     /// The fields that are left out, each once, by their paths.
     pub(super) fn left_out(&self, body: &Map<String, Value>) -> Result<Vec<String>, Problem> {
         for name in self.refused {
-            let asked = body.get(*name).filter(|value| !value.is_null());
-            if asked.is_some_and(|value| !self.is_neutral(name, value)) {
+            let value = body.get(*name).filter(|value| !value.is_null());
+            if value.is_some_and(|value| !self.is_neutral(name, value)) {
                 return Err(Problem::field(*name, "not supported here; leave it out"));
             }
         }

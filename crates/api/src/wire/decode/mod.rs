@@ -3,17 +3,17 @@
 mod chat;
 mod choice;
 mod fields;
-mod knobs;
 mod makers_tools;
 mod media;
 mod messages;
+mod model_settings;
 mod responses;
 mod ui_chat;
 
 use onyx_agent::{ClientInput, ClientTurn};
 use onyx_types::{
-    AgentId, Block, Knob, Message, ModelRequest, Role, SessionId, SystemBlock, UserContent,
-    UserPart,
+    AgentId, Block, Message, ModelRequest, Role, SamplingSetting, SessionId, SystemBlock,
+    UserContent, UserPart,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -72,7 +72,7 @@ pub(crate) struct ClientRequest {
     /// Fields that are left out; the client is told of each.
     pub(crate) left_out: Vec<String>,
     /// Settings for the model, with the client's name for each.
-    pub(crate) knobs: Vec<(Knob, &'static str)>,
+    pub(crate) settings: Vec<(SamplingSetting, &'static str)>,
     /// Tools that are not written as functions.
     pub(crate) forms: ToolForms,
     /// Identifies the beginning of the prompt for providers that route by it.
@@ -82,8 +82,8 @@ pub(crate) struct ClientRequest {
 impl ClientRequest {
     /// The fields to report to the client: those that are not read, and those that the model's
     /// format lacks.
-    pub(crate) fn left_out(&self, taken: &[Knob]) -> Vec<String> {
-        let lacking = self.knobs.iter().filter(|(knob, _)| !taken.contains(knob));
+    pub(crate) fn left_out(&self, taken: &[SamplingSetting]) -> Vec<String> {
+        let lacking = self.settings.iter().filter(|(setting, _)| !taken.contains(setting));
         let lacking = lacking.map(|(_, field)| (*field).to_owned());
         self.left_out.iter().cloned().chain(lacking).collect()
     }

@@ -95,7 +95,7 @@ pub enum CallName {
 
 /// A line of a run with several agents: it names its agent.
 #[derive(Serialize)]
-struct Marked<'a> {
+struct MarkedLine<'a> {
     #[serde(flatten)]
     line: &'a OlderLine<'a>,
     #[serde(flatten)]
@@ -217,7 +217,7 @@ impl Ndjson {
 fn written(names: FieldNames, line: &OlderLine<'_>, mark: Option<Mark<'_>>) -> Bytes {
     let mut bytes = match mark {
         None => names.json(line),
-        Some(mark) => names.json(&Marked { line, mark }),
+        Some(mark) => names.json(&MarkedLine { line, mark }),
     };
     bytes.push(b'\n');
     bytes.into()

@@ -31,7 +31,7 @@ pub(crate) enum ThreadEvent<'a> {
         message_id: &'a str,
         error: Reason<'a>,
     },
-    Confirm(Asked<'a>),
+    Confirm(ThreadConfirm<'a>),
     /// The last event of a deleted thread.
     Deleted {
         error: Reason<'a>,
@@ -40,7 +40,7 @@ pub(crate) enum ThreadEvent<'a> {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ThreadConfirm")]
-pub(crate) struct Asked<'a> {
+pub(crate) struct ThreadConfirm<'a> {
     message_id: &'a str,
     pending_change_id: DraftId,
     tool: &'a str,
@@ -248,7 +248,7 @@ impl ThreadFrames {
             } => {
                 let mut frames = self.flush();
                 let message_id = self.answer(lane).map(|answer| answer.message_id.clone());
-                let asked = Asked {
+                let confirm = ThreadConfirm {
                     message_id: message_id.as_deref().unwrap_or_default(),
                     pending_change_id: *draft_id,
                     tool,
@@ -257,8 +257,8 @@ impl ThreadFrames {
                     asks_for: *asks_for,
                     expires_at: *expires_at,
                 };
-                let asked = ThreadEvent::Confirm(asked);
-                frames.push(SseFrame::new(self.names, self.id.clone(), "confirm", &asked));
+                let confirm = ThreadEvent::Confirm(confirm);
+                frames.push(SseFrame::new(self.names, self.id.clone(), "confirm", &confirm));
                 return frames;
             }
             Part::Done { status, .. } => return self.end(*status),

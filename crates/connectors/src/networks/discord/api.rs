@@ -21,7 +21,7 @@ mod code {
     pub(super) const THREAD_ARCHIVED: u64 = 50_083;
 }
 
-pub(super) struct Rest {
+pub(super) struct RestClient {
     pub(super) http: Http,
     pub(super) token: Secret,
     pub(super) within: Duration,
@@ -35,7 +35,7 @@ struct Failure {
     retry_after: Option<f64>,
 }
 
-impl Rest {
+impl RestClient {
     pub(super) async fn get(&self, path: &str) -> Result<Value, NetworkError> {
         self.call(Method::GET, path, None).await
     }

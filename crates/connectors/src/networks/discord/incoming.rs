@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn a_slash_command_is_the_same_as_its_words() {
-        let given: Interaction = serde_json::from_value(json!({"id": "1", "type": 2, "token": "t",
+        let event: Interaction = serde_json::from_value(json!({"id": "1", "type": 2, "token": "t",
             "user": {"id": "7", "username": "anna"},
             "data": {"name": "approve", "options": [{"name": "number", "value": 3}]}}))
         .unwrap();
-        let update = interacted(&given, None).unwrap();
+        let update = interacted(&event, None).unwrap();
         assert_eq!(
             (update.incoming.text.as_str(), update.incoming.peer.as_str()),
             ("/approve 3", "7")

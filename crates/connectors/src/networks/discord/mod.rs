@@ -31,7 +31,7 @@ use crate::connector::{
 use crate::settings::Account;
 use crate::setup::{ConnectorSetup, WaitTimes};
 use crate::text::{TextFormat, TextLimits};
-use api::Rest;
+use api::RestClient;
 use gateway::{Gateway, IdentifyQueue};
 use incoming::DiscordChannel;
 use wire::{Channel, GatewayEvent, Guild, Interaction, Message, Ready, User};
@@ -61,7 +61,7 @@ const PACE: PaceLimits = PaceLimits {
 };
 
 pub(super) struct Discord {
-    rest: Rest,
+    rest: RestClient,
     wait_times: WaitTimes,
     clock: Arc<dyn Clock>,
     me: OnceLock<User>,
@@ -88,7 +88,7 @@ impl Discord {
         let base = account.api_base.as_deref().unwrap_or(API);
         let http = Http::new(&setup.egress, base, &token)?;
         Ok(Self {
-            rest: Rest { http, token, within: setup.wait_times.request },
+            rest: RestClient { http, token, within: setup.wait_times.request },
             wait_times: setup.wait_times,
             clock: Arc::clone(&setup.clock),
             me: OnceLock::new(),
@@ -246,24 +246,24 @@ impl Discord {
         Ok(Some(incoming::message_update(message, me, place)))
     }
 
-    async fn interaction(&self, given: Interaction) -> Result<Option<Update>, NetworkError> {
-        let place = match (&given.guild_id, &given.channel_id) {
+    async fn interaction(&self, interaction: Interaction) -> Result<Option<Update>, NetworkError> {
+        let place = match (&interaction.guild_id, &interaction.channel_id) {
             (Some(_), Some(channel)) => self.place(channel).await?,
             _ => None,
         };
-        let Some(update) = incoming::interacted(&given, place) else { return Ok(None) };
-        self.acknowledge(&given).await;
+        let Some(update) = incoming::interacted(&interaction, place) else { return Ok(None) };
+        self.acknowledge(&interaction).await;
         Ok(Some(update))
     }
 
     /// Acknowledges an interaction within Discord's three seconds; the real answer comes as a
     /// message.
-    async fn acknowledge(&self, given: &Interaction) {
-        let body = match &given.data.name {
+    async fn acknowledge(&self, interaction: &Interaction) {
+        let body = match &interaction.data.name {
             Some(name) => json!({"type": 4, "data": {"content": format!("/{name}"), "flags": 64}}),
             None => json!({"type": 6}),
         };
-        let path = format!("/interactions/{}/{}/callback", given.id, given.token);
+        let path = format!("/interactions/{}/{}/callback", interaction.id, interaction.token);
         // A failure does no harm, because the interaction may have been acknowledged before a
         // crash.
         if let Err(error) = self.rest.post(&path, &body).await {

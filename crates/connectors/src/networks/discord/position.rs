@@ -24,13 +24,13 @@ pub(super) struct Position {
     pub(super) newest: u64,
     /// The channels of private chats, with the most recently used one at the end.
     pub(super) private: Vec<String>,
-    pub(super) missed: Option<Missed>,
+    pub(super) missed: Option<MissedMessages>,
 }
 
 /// What has to be fetched because a session ended without a resume: the messages after `since`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Missed {
+pub(super) struct MissedMessages {
     pub(super) since: u64,
     /// Whether the private chats still have to be asked.
     pub(super) is_private_open: bool,
@@ -64,7 +64,7 @@ impl Position {
             let since = self.newest.saturating_sub(MARGIN_MILLIS << TIME_SHIFT);
             // If an earlier loss was not fully fetched, its older start is kept.
             let since = self.missed.as_ref().map_or(since, |missed| missed.since.min(since));
-            self.missed = Some(Missed { since, is_private_open: true, guilds });
+            self.missed = Some(MissedMessages { since, is_private_open: true, guilds });
         }
         self.session = Some(session);
         self.resume_url = Some(resume_url);
@@ -104,7 +104,7 @@ impl Position {
     }
 
     fn forget_what_is_done(&mut self) {
-        let is_done = |missed: &Missed| !missed.is_private_open && missed.guilds.is_empty();
+        let is_done = |missed: &MissedMessages| !missed.is_private_open && missed.guilds.is_empty();
         if self.missed.as_ref().is_some_and(is_done) {
             self.missed = None;
         }

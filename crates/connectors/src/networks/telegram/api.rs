@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onyx_egress::Fetched;
+use onyx_egress::FetchedAnswer;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ struct Parameters {
     retry_after: Option<u64>,
 }
 
-pub(super) fn result(fetched: &Fetched) -> Result<Value, NetworkError> {
+pub(super) fn result(fetched: &FetchedAnswer) -> Result<Value, NetworkError> {
     let Ok(answer) = serde_json::from_slice::<TelegramReply>(&fetched.body) else {
         // A proxy in between answered, or the answer was cut off, so the request may have been
         // carried out.

@@ -19,11 +19,11 @@ use super::form::Form;
 use super::http::Http;
 use crate::connector::{
     Batch, Button, Connector, FileRef, Identity, Listening, NetworkError, NetworkTraits, Outgoing,
-    OutgoingKind, PaceLimits, Pushed,
+    OutgoingKind, PaceLimits, PushedRequest,
 };
 use crate::settings::{Account, Mode, Secret};
 use crate::setup::{ConnectorSetup, WaitTimes};
-use crate::text::{Rendered, TextFormat, TextLimits};
+use crate::text::{RenderedMessage, TextFormat, TextLimits};
 use wire::{Bot, FileInfo};
 
 const API: &str = "https://api.telegram.org";
@@ -205,7 +205,7 @@ impl Connector for Telegram {
         Ok(incoming::batch(&updates, me))
     }
 
-    async fn accept(&self, pushed: &Pushed) -> Result<Batch, NetworkError> {
+    async fn accept(&self, pushed: &PushedRequest) -> Result<Batch, NetworkError> {
         let shown = pushed.header("x-telegram-bot-api-secret-token").unwrap_or_default();
         let is_telegram = self.webhook.as_ref().is_some_and(|webhook| {
             shown.as_bytes().ct_eq(webhook.secret.reveal().as_bytes()).into()
@@ -305,7 +305,7 @@ impl Connector for Telegram {
     }
 }
 
-fn text_body(text: &Rendered) -> Value {
+fn text_body(text: &RenderedMessage) -> Value {
     let mut body = json!({"text": text.marked, "link_preview_options": {"is_disabled": true}});
     if text.marked != text.plain {
         body["parse_mode"] = json!("HTML");

@@ -91,9 +91,9 @@ fn arguments(argv: &[String], recording: &Path) -> Vec<String> {
 }
 
 async fn listen(mut running: Running) -> Result<String, NetworkError> {
-    let (said, complained) = running.take_voices();
+    let (output, complained) = running.take_voices();
     let words = async {
-        let words = read(said).await;
+        let words = read(output).await;
         if words.as_ref().is_ok_and(|words| words.len() > LONGEST) {
             running.kill();
         }
@@ -117,21 +117,21 @@ async fn listen(mut running: Running) -> Result<String, NetworkError> {
 /// Reads at most one byte more than the limit from an output stream, so that the caller can see
 /// that it is too long.
 async fn read(voice: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
-    let mut said = Vec::new();
+    let mut bytes = Vec::new();
     if let Some(voice) = voice {
-        voice.take(LONGEST as u64 + 1).read_to_end(&mut said).await?;
+        voice.take(LONGEST as u64 + 1).read_to_end(&mut bytes).await?;
     }
-    Ok(said)
+    Ok(bytes)
 }
 
 /// Reads like [`read`], and discards the rest, so that the command never blocks on a full pipe.
 async fn read_to_end(voice: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let Some(mut voice) = voice else { return Vec::new() };
-    let mut said = read(Some(&mut voice)).await.unwrap_or_default();
-    said.truncate(LONGEST);
+    let mut bytes = read(Some(&mut voice)).await.unwrap_or_default();
+    bytes.truncate(LONGEST);
     let mut rest = [0; 8 * 1024];
     while voice.read(&mut rest).await.is_ok_and(|count| count > 0) {}
-    said
+    bytes
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use onyx_connectors::Pushed;
+use onyx_connectors::PushedRequest;
 use onyx_test_support::networks::FakeTelegram;
 use onyx_test_support::wait_for;
 use onyx_types::ErrorCode;
@@ -20,7 +20,7 @@ async fn telegram_brings_updates_to_the_door_and_nobody_else_does() {
     assert_eq!(asked["secret_token"], SECRET);
     let update = json!({"update_id": 5, "message": {"message_id": 9, "text": "hello",
         "from": {"id": 7, "first_name": "Anna"}, "chat": {"id": 7, "type": "private", "first_name": "Anna"}}});
-    let brought = |secret: &str| Pushed {
+    let brought = |secret: &str| PushedRequest {
         headers: vec![("x-telegram-bot-api-secret-token".to_owned(), secret.to_owned())],
         body: update.to_string().into_bytes(),
     };

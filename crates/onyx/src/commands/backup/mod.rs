@@ -41,7 +41,7 @@ pub(crate) async fn run(home: &HomeFolder, arguments: BackupArguments) -> Result
 }
 
 /// Where backups are: the place that was asked for, else the config's, else the user's data folder.
-async fn place(home: &HomeFolder, asked: Option<&str>) -> Result<BackupPlace> {
+async fn place(home: &HomeFolder, requested: Option<&str>) -> Result<BackupPlace> {
     let server = server_of(home)?;
     let config = match &server {
         // In server mode the config in the database counts, because all gateways share it.
@@ -54,7 +54,7 @@ async fn place(home: &HomeFolder, asked: Option<&str>) -> Result<BackupPlace> {
         None => config::load(home).unwrap_or_default(),
     };
     let of_config = config.jobs.backup.as_ref().map(|backup| backup.to.clone());
-    let Some(to) = asked.map(str::to_owned).or(of_config) else {
+    let Some(to) = requested.map(str::to_owned).or(of_config) else {
         let folder = env::usual_backup_folder().context("name a folder with --to")?;
         return Ok(BackupPlace::Folder(folder));
     };
@@ -117,11 +117,11 @@ async fn passphrase(place: &BackupPlace, encryption: Encryption) -> Result<Optio
             return Err(Fault::new(ErrorCode::InvalidRequest, "the passphrases differ").into());
         }
     }
-    let given = Passphrase::new(text);
-    if given.is_empty() {
+    let entered = Passphrase::new(text);
+    if entered.is_empty() {
         return Err(Fault::from(BackupError::PassphraseNeeded { path: place.shown() }).into());
     }
-    Ok(Some(given))
+    Ok(Some(entered))
 }
 
 async fn make(home: &HomeFolder, arguments: BackupArguments) -> Result<Exit> {

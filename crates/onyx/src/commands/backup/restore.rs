@@ -78,8 +78,8 @@ pub(super) fn random_seed() -> Result<u64> {
     Ok(u64::from_le_bytes(seed))
 }
 
-pub(super) fn tell_session(asked: SessionId, restored: SessionId, snapshot: &str) {
-    let beside = if restored == asked { "" } else { ", beside the existing one" };
+pub(super) fn tell_session(requested: SessionId, restored: SessionId, snapshot: &str) {
+    let beside = if restored == requested { "" } else { ", beside the existing one" };
     output::line(&format!("Session {restored} is restored from snapshot {snapshot}{beside}."));
 }
 

@@ -56,8 +56,8 @@ impl ChatCommand {
         }
         match outcome {
             Ok(()) => seen.exit(),
-            Err(Stopped::Twice) => Exit::Stopped,
-            Err(Stopped::Failed(error)) => {
+            Err(StreamStop::Twice) => Exit::Stopped,
+            Err(StreamStop::Failed(error)) => {
                 show.fault(&error.fault());
                 error.exit()
             }
@@ -70,13 +70,13 @@ impl ChatCommand {
         show: Show,
         seen: &mut AnswerSoFar,
         mut interrupts: Signal,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), StreamStop> {
         let body = self.body(message);
         let client = self.connection.client();
         let mut lines = tokio::select! {
             lines = client.chat(&body) => lines?,
             // Dropping the request stops the run that it had started.
-            _ = interrupts.recv() => return Err(Stopped::Twice),
+            _ = interrupts.recv() => return Err(StreamStop::Twice),
         };
         while let Some(line) = self.next(&mut lines, seen, &mut interrupts).await? {
             if show == Show::Lines {
@@ -89,8 +89,8 @@ impl ChatCommand {
             match line {
                 ChatLine::Confirm { draft_id, tool, summary, preview } if show.can_ask() => {
                     seen.own_line();
-                    let asked = PendingQuestion { draft_id, tool, summary, preview };
-                    self.ask(&asked, &mut lines, seen, &mut interrupts).await?;
+                    let question = PendingQuestion { draft_id, tool, summary, preview };
+                    self.ask(&question, &mut lines, seen, &mut interrupts).await?;
                 }
                 line => seen.take(line, show),
             }
@@ -101,21 +101,21 @@ impl ChatCommand {
     /// Shows the draft that waits and asks. A decision made elsewhere, or Ctrl-C, ends the question.
     async fn ask(
         &self,
-        asked: &PendingQuestion,
+        question: &PendingQuestion,
         lines: &mut ChatLines,
         seen: &mut AnswerSoFar,
         interrupts: &mut Signal,
-    ) -> Result<(), Stopped> {
-        output::aside(&format!("• {}", asked.summary));
-        for line in drafts::preview_lines(&asked.preview) {
+    ) -> Result<(), StreamStop> {
+        output::aside(&format!("• {}", question.summary));
+        for line in drafts::preview_lines(&question.preview) {
             output::aside(&format!("  {line}"));
         }
-        let mut decided = pin!(asked.reply());
+        let mut decided = pin!(question.reply());
         loop {
             tokio::select! {
                 reply = &mut decided => {
                     let client = self.connection.client();
-                    if let Err(error) = drafts::answer(client, asked.draft_id, &reply).await {
+                    if let Err(error) = drafts::answer(client, question.draft_id, &reply).await {
                         output::fault(&error.fault());
                     }
                     return Ok(());
@@ -140,7 +140,7 @@ impl ChatCommand {
         lines: &mut ChatLines,
         seen: &mut AnswerSoFar,
         interrupts: &mut Signal,
-    ) -> Result<Option<bytes::Bytes>, Stopped> {
+    ) -> Result<Option<bytes::Bytes>, StreamStop> {
         loop {
             tokio::select! {
                 line = lines.next_raw() => return Ok(line?),
@@ -152,7 +152,7 @@ impl ChatCommand {
                     let body = json!({"run_id": run.to_string()});
                     self.connection.client().post("/api/agent/stop", &body).await?;
                 }
-                _ => return Err(Stopped::Twice),
+                _ => return Err(StreamStop::Twice),
             }
         }
     }
@@ -186,12 +186,12 @@ impl PendingQuestion {
 }
 
 /// Why reading the stream stopped before its end.
-enum Stopped {
+enum StreamStop {
     Twice,
     Failed(ClientError),
 }
 
-impl From<ClientError> for Stopped {
+impl From<ClientError> for StreamStop {
     fn from(error: ClientError) -> Self {
         Self::Failed(error)
     }

@@ -30,7 +30,7 @@ struct Size {
 }
 
 #[derive(Debug, Default)]
-struct Measured {
+struct HomeSize {
     bytes: u64,
     /// Bytes by the first folder or file name below the home.
     parts: BTreeMap<String, u64>,
@@ -43,14 +43,14 @@ pub(super) fn check(home: &HomeFolder) -> Vec<Check> {
     vec![growth(home, &measured, now), clock(&measured, now)]
 }
 
-fn growth(home: &HomeFolder, measured: &Measured, now: Timestamp) -> Check {
+fn growth(home: &HomeFolder, measured: &HomeSize, now: Timestamp) -> Check {
     let sizes = earlier_sizes(home);
     let mut detail = words(measured);
     let a_day = sizes.first().and_then(|first| added_a_day(*first, measured.bytes, now));
     if let Some(a_day) = a_day {
         detail += &format!("; {} a day were added", mebibytes(a_day));
     }
-    let kept = remember(home, sizes, Size { at: now, bytes: measured.bytes });
+    let remembered = remember(home, sizes, Size { at: now, bytes: measured.bytes });
     let free =
         rustix::fs::statvfs(home.path()).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     let days_left =
@@ -60,7 +60,7 @@ fn growth(home: &HomeFolder, measured: &Measured, now: Timestamp) -> Check {
         let fix = "move large files elsewhere, or delete old conversations: `jobs.sessionCleanup`";
         return Check::warning("growth", detail, fix);
     }
-    match kept {
+    match remembered {
         Ok(()) => Check::ok("growth", detail),
         Err(why) => {
             let fix = "check who owns the folder cache of the home";
@@ -69,7 +69,7 @@ fn growth(home: &HomeFolder, measured: &Measured, now: Timestamp) -> Check {
     }
 }
 
-fn clock(measured: &Measured, now: Timestamp) -> Check {
+fn clock(measured: &HomeSize, now: Timestamp) -> Check {
     let zone = Zone::of_this_machine();
     let shown = zone.stamp(now);
     let ahead = measured.newest.filter(|at| at.as_millis() > now.as_millis() + CLOCK_SLACK);
@@ -90,7 +90,7 @@ fn added_a_day(before: Size, bytes: u64, now: Timestamp) -> Option<u64> {
     Some(bytes.saturating_sub(before.bytes) / days)
 }
 
-fn words(measured: &Measured) -> String {
+fn words(measured: &HomeSize) -> String {
     let mut parts: Vec<(&String, u64)> =
         measured.parts.iter().map(|(name, bytes)| (name, *bytes)).collect();
     parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
@@ -132,8 +132,8 @@ fn remember(home: &HomeFolder, mut sizes: Vec<Size>, now: Size) -> Result<(), St
 
 /// Measures every file of the home. Links are not followed; an unreadable file counts as nothing, and
 /// other checks report it.
-fn measure(home: &Path) -> Measured {
-    let mut measured = Measured::default();
+fn measure(home: &Path) -> HomeSize {
+    let mut measured = HomeSize::default();
     let mut folders = vec![(home.to_owned(), None::<String>)];
     while let Some((folder, part)) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {

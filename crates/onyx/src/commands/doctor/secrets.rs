@@ -7,7 +7,7 @@ use super::Check;
 use crate::client::Client;
 
 #[derive(Deserialize)]
-struct Listed {
+struct SecretList {
     secrets: Vec<SecretView>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn check(secrets: Vec<SecretView>) -> Vec<Check> {
 
 /// The same check, answered by the server that holds the home.
 pub(super) async fn of_server(client: &Client) -> Vec<Check> {
-    match client.get_any::<Listed>("/api/admin/secrets").await {
+    match client.get_any::<SecretList>("/api/admin/secrets").await {
         Ok(listed) => check(listed.secrets),
         Err(error) => {
             let fault = error.fault();

@@ -7,7 +7,7 @@ use onyx_types::{Clock as _, SystemClock};
 
 use super::Check;
 use crate::config::{self, Config, ConfigError};
-use crate::gateway::{Greeted, greet, master_key};
+use crate::gateway::{GreetResult, greet, master_key};
 use crate::home::HomeFolder;
 
 /// The config that all gateways share. `None`: there is none yet, or it cannot be read, which the checks report.
@@ -41,7 +41,7 @@ async fn database(settings: &ServerSettings) -> Vec<Check> {
         clock_difference(report.clock_ahead)
     );
     let mut checks = vec![Check::ok("database", detail)];
-    let fix = "see \"Is it well?\" in docs/server.md";
+    let fix = "see \"Check that it works\" in docs/server.md";
     let warnings = report.warnings.into_iter();
     checks.extend(warnings.map(|warning| Check::warning("database", warning, fix)));
     match list_gateways(&settings.database).await {
@@ -71,26 +71,26 @@ async fn gateways(
     }
 }
 
-fn gateway(row: &GatewayRow, greeted: &Greeted) -> Check {
+fn gateway(row: &GatewayRow, greeted: &GreetResult) -> Check {
     let place = format!("{} at {}", row.id, row.url);
     let warning = |why: String, fix: &str| Check::warning("gateways", why, fix);
     let here = env!("CARGO_PKG_VERSION");
     match greeted {
-        Greeted::Silent => warning(
+        GreetResult::Silent => warning(
             format!("{place} is silent"),
             "Start it again, or remove it under System → Health → Gateways.",
         ),
-        Greeted::Unreachable(why) => warning(
+        GreetResult::Unreachable(why) => warning(
             format!("{place} is alive but does not answer here: {why}"),
             "Set gateway.advertise to an address that the other gateways reach.",
         ),
-        Greeted::NotProven if row.version != here => other_version(&place, &row.version),
-        Greeted::NotProven => warning(
+        GreetResult::NotProven if row.version != here => other_version(&place, &row.version),
+        GreetResult::NotProven => warning(
             format!("{place}: what answers there is no gateway of this database"),
             "Check gateway.advertise, and that all have the same ONYX_MASTER_KEY.",
         ),
-        Greeted::Answers { version, .. } if version != here => other_version(&place, version),
-        Greeted::Answers { version, clock_ahead } => {
+        GreetResult::Answers { version, .. } if version != here => other_version(&place, version),
+        GreetResult::Answers { version, clock_ahead } => {
             let clock = clock_difference(*clock_ahead);
             Check::ok("gateways", format!("{place} answers: Onyx {version}, its clock is {clock}"))
         }

@@ -22,7 +22,7 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Onyx</title>\
     <p>You can close this page and go back to the terminal.";
 
 #[derive(Deserialize)]
-struct Begun {
+struct SignInPage {
     address: String,
 }
 
@@ -32,7 +32,7 @@ pub(super) async fn run(client: &Client, server: &str, json: AsJson) -> Result<(
     let redirect_uri = format!("http://127.0.0.1:{port}/callback");
     let path = format!("{MCP}/{server}/login");
     let response = client.post(&path, &json!({"redirect_uri": redirect_uri})).await?;
-    let begun: Begun = response.json().await.map_err(ClientError::Unreachable)?;
+    let begun: SignInPage = response.json().await.map_err(ClientError::Unreachable)?;
     output::aside(&format!("Sign in with your browser: {}", begun.address));
     open(&begun.address);
     let came_back = tokio::time::timeout(PATIENCE, callback(&listener)).await;

@@ -53,8 +53,8 @@ async fn perform(client: &Client, command: MemoryCommand) -> Result<(), ClientEr
             Ok(())
         }
         MemoryCommand::Keep { agent, json } => {
-            let kept = client.post("/v1/memory/keep", &json!({"agent": agent})).await?;
-            show(kept, json, KeepingReport::lines).await
+            let report = client.post("/v1/memory/keep", &json!({"agent": agent})).await?;
+            show(report, json, KeepingReport::lines).await
         }
         MemoryCommand::Status(json) => {
             show(client.get("/v1/memory/status").await?, json, Status::lines).await

@@ -93,8 +93,8 @@ impl Manager {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let message = format!("systemctl {} failed: {said}", arguments.join(" "));
+        let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let message = format!("systemctl {} failed: {errors}", arguments.join(" "));
         let hint = match self.owner {
             ServiceOwner::User => "Is your user manager running? Try: systemctl --user status",
             ServiceOwner::Machine | ServiceOwner::Image(_) => {

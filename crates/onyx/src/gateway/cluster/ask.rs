@@ -85,8 +85,8 @@ impl Asker {
         let request = self.http.post(url).header(FROM, from).header(EXPIRES, expires);
         let request = request.header(NONCE, &nonce).header(PROOF, proof).body(body);
         let response = request.send().await.map_err(|error| unreachable(&error))?;
-        let given = response.headers().get(PROOF).and_then(|proof| proof.to_str().ok());
-        if !given.is_some_and(|given| same(given, &self.key.answer(&at.id, &nonce))) {
+        let received = response.headers().get(PROOF).and_then(|proof| proof.to_str().ok());
+        if !received.is_some_and(|received| same(received, &self.key.answer(&at.id, &nonce))) {
             return Err(NoAnswer::NotProven);
         }
         if response.status().is_success() {

@@ -22,7 +22,7 @@ const MOST_HEARD: usize = 10_000;
 
 pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: &Cancel) {
     let (config, zones) = (Notify::new(), Notify::new());
-    let (notices, heard) = mpsc::channel(MOST_HEARD);
+    let (notices, received) = mpsc::channel(MOST_HEARD);
     let waiting = WaitingMessages::default();
     let look =
         ClusterFollower { live, shared, asked_to_drain, config: &config, zones: &zones, notices };
@@ -31,7 +31,7 @@ pub(super) async fn follow(live: &Live, shared: &SharedStorage, asked_to_drain: 
         () = look.again_and_again(&waiting) => {}
         () = follow_config(live, &config) => {}
         () = follow_zones(live, &zones) => {}
-        () = take_notices(live, heard, &zones) => {}
+        () = take_notices(live, received, &zones) => {}
     }
 }
 
@@ -48,7 +48,7 @@ struct ClusterFollower<'a> {
 
 impl ClusterFollower<'_> {
     async fn again_and_again(&self, waiting: &WaitingMessages) {
-        let mut heard = PollPosition::default();
+        let mut position = PollPosition::default();
         // The first poll reads everything once, because changes between the start and this poll
         // would be missed.
         let mut changes = ClusterChanges {
@@ -60,11 +60,11 @@ impl ClusterFollower<'_> {
         self.config.notify_one();
         self.zones.notify_one();
         loop {
-            let told = waiting.take();
-            match self.shared.membership.poll(&mut heard, &told).await {
+            let messages = waiting.take();
+            match self.shared.membership.poll(&mut position, &messages).await {
                 Ok(more) => self.pass_on(more, &mut changes).await,
                 Err(error) => {
-                    waiting.put_back(told);
+                    waiting.put_back(messages);
                     tracing::warn!(%error, "cannot exchange changes with the other gateways");
                 }
             }

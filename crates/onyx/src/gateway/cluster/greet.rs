@@ -17,7 +17,7 @@ use super::routes::{GREETING, Greeting};
 
 /// The result of asking a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Greeted {
+pub(crate) enum GreetResult {
     /// The gateway has not reported for so long that it counts as dead, so it was not asked.
     Silent,
     Unreachable(String),
@@ -37,27 +37,27 @@ pub(crate) async fn greet(
     from: &str,
     all: Vec<GatewayRow>,
     database_ahead: i64,
-) -> Result<Vec<(GatewayRow, Greeted)>> {
+) -> Result<Vec<(GatewayRow, GreetResult)>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let key = Arc::new(gateway_key(master));
     let proofs = ProofClock::Command { clock: Arc::clone(&clock), ahead: database_ahead };
     let asker = Asker::new(key, proofs, from.to_owned())?;
-    let asked = all.into_iter().map(async |row| {
+    let greetings = all.into_iter().map(async |row| {
         let greeted = greet_one(&asker, &*clock, &row).await;
         (row, greeted)
     });
-    Ok(join_all(asked).await)
+    Ok(join_all(greetings).await)
 }
 
-async fn greet_one(asker: &Asker, clock: &dyn Clock, row: &GatewayRow) -> Greeted {
+async fn greet_one(asker: &Asker, clock: &dyn Clock, row: &GatewayRow) -> GreetResult {
     if !row.is_alive {
-        return Greeted::Silent;
+        return GreetResult::Silent;
     }
     let at = GatewayAddress { id: row.id.clone(), url: row.url.clone() };
     let (asked, began) = (clock.wall(), Instant::now());
     let answer = match asker.ask(&at, GREETING, &()).await {
         Ok(response) => response.json::<Greeting>().await.map_err(|error| error.to_string()),
-        Err(NoAnswer::NotProven) => return Greeted::NotProven,
+        Err(NoAnswer::NotProven) => return GreetResult::NotProven,
         Err(NoAnswer::Unreachable(why)) => Err(why),
         Err(NoAnswer::Refused(fault)) => Err(fault.message),
     };
@@ -65,8 +65,8 @@ async fn greet_one(asker: &Asker, clock: &dyn Clock, row: &GatewayRow) -> Greete
     let here = asked.saturating_add(began.elapsed() / 2).as_millis();
     match answer {
         Ok(Greeting { version, now }) => {
-            Greeted::Answers { version, clock_ahead: now.as_millis().saturating_sub(here) }
+            GreetResult::Answers { version, clock_ahead: now.as_millis().saturating_sub(here) }
         }
-        Err(why) => Greeted::Unreachable(why),
+        Err(why) => GreetResult::Unreachable(why),
     }
 }

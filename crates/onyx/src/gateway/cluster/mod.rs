@@ -25,9 +25,9 @@ use super::live::Live;
 use super::storage::SharedStorage;
 use peers::{Peers, SharedDraftLeases};
 use proof::{GatewayKey, ProofClock};
-use routes::Answering;
+use routes::PeerServices;
 
-pub(crate) use greet::{Greeted, greet};
+pub(crate) use greet::{GreetResult, greet};
 pub(crate) use sign_ins::SharedLogins;
 
 /// How often runs and jobs of a dead gateway are looked for.
@@ -47,7 +47,7 @@ pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
     live.agent.set_others(Arc::new(peers), Arc::new(leases));
     let id = shared.membership.id().to_owned();
     let clock = ProofClock::Gateway(Arc::clone(shared));
-    Ok(Some(routes::router(Answering { id, key, clock, agent: live.agent.clone() })))
+    Ok(Some(routes::router(PeerServices { id, key, clock, agent: live.agent.clone() })))
 }
 
 /// The key by which gateways of one database recognise each other.

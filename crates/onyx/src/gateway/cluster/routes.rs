@@ -27,7 +27,7 @@ const LARGEST: usize = 16 * 1024 * 1024;
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
 /// What the routes need to answer other gateways.
-pub(super) struct Answering {
+pub(super) struct PeerServices {
     pub(super) id: String,
     pub(super) key: Arc<GatewayKey>,
     pub(super) clock: ProofClock,
@@ -54,7 +54,7 @@ pub(super) struct Greeting {
     pub(super) now: Timestamp,
 }
 
-pub(super) fn router(answering: Answering) -> Router {
+pub(super) fn router(answering: PeerServices) -> Router {
     Router::new()
         .route(ORDERS, post(order))
         .route(EVENTS, post(events))
@@ -62,7 +62,7 @@ pub(super) fn router(answering: Answering) -> Router {
         .with_state(Arc::new(answering))
 }
 
-async fn order(State(answering): State<Arc<Answering>>, request: Request) -> Response {
+async fn order(State(answering): State<Arc<PeerServices>>, request: Request) -> Response {
     let Some((nonce, OrderBody { person, order })) = proven_body(&answering, request).await else {
         return StatusCode::NOT_FOUND.into_response();
     };
@@ -74,7 +74,7 @@ async fn order(State(answering): State<Arc<Answering>>, request: Request) -> Res
     proven(response, &answering, &nonce)
 }
 
-async fn greeting(State(answering): State<Arc<Answering>>, request: Request) -> Response {
+async fn greeting(State(answering): State<Arc<PeerServices>>, request: Request) -> Response {
     let Some((nonce, ())) = proven_body(&answering, request).await else {
         return StatusCode::NOT_FOUND.into_response();
     };
@@ -83,7 +83,7 @@ async fn greeting(State(answering): State<Arc<Answering>>, request: Request) -> 
     proven(Json(greeting).into_response(), &answering, &nonce)
 }
 
-async fn events(State(answering): State<Arc<Answering>>, request: Request) -> Response {
+async fn events(State(answering): State<Arc<PeerServices>>, request: Request) -> Response {
     let Some((nonce, EventsBody { person, run, after })) = proven_body(&answering, request).await
     else {
         return StatusCode::NOT_FOUND.into_response();
@@ -98,7 +98,7 @@ async fn events(State(answering): State<Arc<Answering>>, request: Request) -> Re
 
 /// The body of a gateway's request, and its nonce.
 async fn proven_body<T: DeserializeOwned>(
-    answering: &Answering,
+    answering: &PeerServices,
     request: Request,
 ) -> Option<(String, T)> {
     let (parts, body) = request.into_parts();
@@ -110,7 +110,7 @@ async fn proven_body<T: DeserializeOwned>(
     Some((nonce, serde_json::from_slice(&body).ok()?))
 }
 
-fn proven(mut response: Response, answering: &Answering, nonce: &str) -> Response {
+fn proven(mut response: Response, answering: &PeerServices, nonce: &str) -> Response {
     if let Ok(value) = answering.key.answer(&answering.id, nonce).parse() {
         response.headers_mut().insert(PROOF, value);
     }

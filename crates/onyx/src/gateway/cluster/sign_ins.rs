@@ -72,10 +72,10 @@ impl SharedLogins {
             // An entry that was sealed with another key, or has the form of a newer gateway, is
             // ignored.
             let opened = self.sealer.open(&entry.value).ok();
-            let told =
+            let pending =
                 opened.and_then(|text| serde_json::from_str::<PendingAttempt>(text.reveal()).ok());
-            if let Some(told) = told {
-                attempts.insert(told.provider.clone(), told);
+            if let Some(pending) = pending {
+                attempts.insert(pending.provider.clone(), pending);
             }
         }
         *self.attempts.write().unwrap_or_else(PoisonError::into_inner) = attempts;
@@ -129,14 +129,14 @@ impl SharedLogins {
         change(&mut self.attempts.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    async fn put(&self, told: PendingAttempt, life: Duration) -> Result<(), Fault> {
+    async fn put(&self, pending: PendingAttempt, life: Duration) -> Result<(), Fault> {
         let _one_by_one = self.changing.lock().await;
-        let text = serde_json::to_string(&told)
+        let text = serde_json::to_string(&pending)
             .map_err(|error| Fault::new(ErrorCode::Internal, error.to_string()))?;
-        let key = key(&told.provider, &told.id);
+        let key = key(&pending.provider, &pending.id);
         let entry = ShortLivedEntry::of_nobody(key, self.sealer.seal(&text)?, life);
         self.pending.put(ShortLivedKind::SignIn, entry, MOST).await?;
-        self.change(|attempts| drop(attempts.insert(told.provider.clone(), told)));
+        self.change(|attempts| drop(attempts.insert(pending.provider.clone(), pending)));
         Ok(())
     }
 
@@ -144,7 +144,7 @@ impl SharedLogins {
         let _one_by_one = self.changing.lock().await;
         let taken = self.pending.take(ShortLivedKind::SignIn, key(provider, id)).await?;
         self.change(|attempts| {
-            attempts.retain(|_, told| told.provider != provider || told.id != id)
+            attempts.retain(|_, pending| pending.provider != provider || pending.id != id)
         });
         let asking = lock(&self.asking).remove(provider);
         if let Some(asking) = asking {
@@ -169,12 +169,12 @@ impl SharedLogins {
         let duty = Duty::AwaitSignIn(provider.to_owned()).to_string();
         let Some(owned) = self.shared.membership.own(&duty).await? else { return Ok(false) };
         lock(&self.asking).insert(provider.to_owned(), owned);
-        let told = {
+        let entry = {
             let attempts = self.attempts.read().unwrap_or_else(PoisonError::into_inner);
-            attempts.get(provider).map(|told| key(provider, &told.id))
+            attempts.get(provider).map(|pending| key(provider, &pending.id))
         };
-        let Some(told) = told else { return Ok(false) };
-        Ok(self.pending.get(ShortLivedKind::SignIn, told).await?.is_some())
+        let Some(entry) = entry else { return Ok(false) };
+        Ok(self.pending.get(ShortLivedKind::SignIn, entry).await?.is_some())
     }
 }
 
@@ -232,7 +232,7 @@ impl SharedSignIns for SharedLogins {
 
     fn attempt(&self, provider: &str) -> Option<Secret> {
         let attempts = self.attempts.read().unwrap_or_else(PoisonError::into_inner);
-        attempts.get(provider).map(|told| Secret::new(told.attempt.as_str()))
+        attempts.get(provider).map(|pending| Secret::new(pending.attempt.as_str()))
     }
 
     fn put_attempt<'a>(
@@ -242,12 +242,12 @@ impl SharedSignIns for SharedLogins {
         attempt: &'a Secret,
         life: Duration,
     ) -> BoxFuture<'a, Result<(), Fault>> {
-        let told = PendingAttempt {
+        let pending = PendingAttempt {
             provider: provider.to_owned(),
             id: id.to_owned(),
             attempt: attempt.reveal().to_owned(),
         };
-        self.put(told, life).boxed()
+        self.put(pending, life).boxed()
     }
 
     fn take_attempt<'a>(

@@ -43,10 +43,10 @@ impl RunEvents for Live {
 }
 
 /// The events of an ended run, from its log.
-struct Logged(VecDeque<Envelope>);
+struct LoggedEvents(VecDeque<Envelope>);
 
 #[async_trait]
-impl RunEvents for Logged {
+impl RunEvents for LoggedEvents {
     async fn next(&mut self) -> Option<Arc<Envelope>> {
         self.0.pop_front().map(Arc::new)
     }
@@ -225,8 +225,8 @@ impl ConnectorsAgent {
         let events: Box<dyn RunEvents> = match self.agent.runs.events(person, run, 0).await {
             Ok(events) => Box::new(Live(events)),
             Err(fault) if fault.code == ErrorCode::NotFound => {
-                let told = self.agent.replay.of_run(person, session, run).await?;
-                Box::new(Logged(told.into()))
+                let logged = self.agent.replay.of_run(person, session, run).await?;
+                Box::new(LoggedEvents(logged.into()))
             }
             Err(fault) => return Err(fault),
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::{Granted, Trouble, trouble};
+use super::{MachineToken, TokenFailure, trouble};
 use crate::Secret;
 use crate::oauth::answer;
 use crate::oauth::endpoint::Endpoint;
@@ -22,7 +22,7 @@ pub(crate) struct Azure {
 }
 
 impl Azure {
-    pub(super) async fn granted(&self) -> Result<Granted, Trouble> {
+    pub(super) async fn granted(&self) -> Result<MachineToken, TokenFailure> {
         let fields = [
             ("grant_type", "client_credentials"),
             ("client_id", &self.client_id),
@@ -32,7 +32,7 @@ impl Azure {
         let answered = Endpoint::of(&self.token).post(&fields).await;
         let granted = answered.and_then(|(status, body)| answer::token(status, &body));
         let granted = granted.map_err(trouble)?;
-        Ok(Granted {
+        Ok(MachineToken {
             token: granted.access,
             life: granted.life.unwrap_or(USUAL_LIFE),
             account: Some(self.account()),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_types::{Clock, ModelFailure, ModelFailureClass, Timestamp};
 
-use super::{CredentialPlan, Granted, Trouble};
+use super::{CredentialPlan, MachineToken, TokenFailure};
 use crate::Secret;
 use crate::failure::failure;
 use crate::oauth::TokenStore;
@@ -21,7 +21,7 @@ pub(crate) struct Credential {
     clock: Arc<dyn Clock>,
     /// Locked while a token is fetched, so that all other callers wait for that one.
     held: tokio::sync::Mutex<Option<IssuedPass>>,
-    known: Mutex<Known>,
+    known: Mutex<CredentialState>,
 }
 
 struct IssuedPass {
@@ -37,7 +37,7 @@ pub(crate) struct MachinePass {
 }
 
 #[derive(Default)]
-struct Known {
+struct CredentialState {
     remembered: VecDeque<Secret>,
     account: Option<String>,
 }
@@ -53,7 +53,7 @@ impl Credential {
             CredentialPlan::Google(google) => google.account(),
             CredentialPlan::Azure(azure) => Some(azure.account()),
         };
-        let known = Mutex::new(Known { remembered: VecDeque::new(), account });
+        let known = Mutex::new(CredentialState { remembered: VecDeque::new(), account });
         let held = tokio::sync::Mutex::default();
         Self { provider: provider.to_owned(), plan, store, clock, held, known }
     }
@@ -86,7 +86,7 @@ impl Credential {
             CredentialPlan::Google(google) => google.granted(self.clock.wall()).await,
             CredentialPlan::Azure(azure) => azure.granted().await,
         };
-        let Granted { token, life, account, quota_project } =
+        let MachineToken { token, life, account, quota_project } =
             granted.map_err(|trouble| self.failed(trouble))?;
         self.remember(&token, account);
         let pass = MachinePass { token, quota_project };
@@ -106,10 +106,10 @@ impl Credential {
         self.store.hide(token, gone.as_ref());
     }
 
-    fn failed(&self, trouble: Trouble) -> ModelFailure {
+    fn failed(&self, trouble: TokenFailure) -> ModelFailure {
         let (class, words) = match trouble {
-            Trouble::Passing(words) => (ModelFailureClass::Unavailable, words),
-            Trouble::Refused(words) => (ModelFailureClass::Auth, words),
+            TokenFailure::Passing(words) => (ModelFailureClass::Unavailable, words),
+            TokenFailure::Refused(words) => (ModelFailureClass::Auth, words),
         };
         let at = format!("`providers.{}.credentials`", self.provider);
         let message = format!("{at} brings no token: {}", self.mask(words));

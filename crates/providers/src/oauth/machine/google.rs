@@ -13,7 +13,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Granted, Trouble, trouble};
+use super::{MachineToken, TokenFailure, trouble};
 use crate::Secret;
 use crate::oauth::answer;
 use crate::oauth::endpoint::Endpoint;
@@ -84,7 +84,7 @@ impl Google {
         }
     }
 
-    pub(super) async fn granted(&self, now: Timestamp) -> Result<Granted, Trouble> {
+    pub(super) async fn granted(&self, now: Timestamp) -> Result<MachineToken, TokenFailure> {
         let text = match self {
             Self::Key(text) => text.clone(),
             Self::Default(places) => match places.file().await? {
@@ -97,7 +97,7 @@ impl Google {
             Ok(KeyFile::AuthorizedUser(user)) => of_user(&user).await,
             Ok(KeyFile::Other) | Err(_) => {
                 let why = "the credentials are neither of a service account nor of a person";
-                Err(Trouble::Refused(why.to_owned()))
+                Err(TokenFailure::Refused(why.to_owned()))
             }
         }
     }
@@ -116,7 +116,7 @@ impl Google {
 impl DefaultPlaces {
     /// Reads the credentials file each time, because `gcloud` rewrites it at every sign-in. `None`
     /// if the usual file does not exist; a configured file that is missing is an error.
-    async fn file(&self) -> Result<Option<Secret>, Trouble> {
+    async fn file(&self) -> Result<Option<Secret>, TokenFailure> {
         let (named, usual) = (self.named.clone(), self.usual.clone());
         let read = tokio::task::spawn_blocking(move || match (named, usual) {
             (Some(named), _) => read(&named).map(Some),
@@ -128,7 +128,7 @@ impl DefaultPlaces {
         });
         let unable = |why: String| {
             let message = format!("the application default credentials cannot be read: {why}");
-            Trouble::Refused(message)
+            TokenFailure::Refused(message)
         };
         let read = read.await.map_err(|error| unable(error.to_string()))?;
         read.map_err(|error| unable(error.to_string()))
@@ -142,14 +142,18 @@ fn read(path: &std::path::Path) -> std::io::Result<Secret> {
     Ok(Secret::new(text))
 }
 
-async fn of_account(account: &ServiceAccount, now: Timestamp) -> Result<Granted, Trouble> {
+async fn of_account(
+    account: &ServiceAccount,
+    now: Timestamp,
+) -> Result<MachineToken, TokenFailure> {
     let place = token_place(account.token_uri.as_deref())?;
-    let assertion = assertion(account, &place, now).map_err(|why| Trouble::Refused(why.into()))?;
+    let assertion =
+        assertion(account, &place, now).map_err(|why| TokenFailure::Refused(why.into()))?;
     let fields = [("grant_type", JWT_GRANT), ("assertion", assertion.reveal())];
     granted(&place, &fields, Some(account.client_email.clone())).await
 }
 
-async fn of_user(user: &AuthorizedUser) -> Result<Granted, Trouble> {
+async fn of_user(user: &AuthorizedUser) -> Result<MachineToken, TokenFailure> {
     let place = token_place(user.token_uri.as_deref())?;
     let fields = [
         ("grant_type", "refresh_token"),
@@ -159,50 +163,50 @@ async fn of_user(user: &AuthorizedUser) -> Result<Granted, Trouble> {
     ];
     let granted = granted(&place, &fields, user.account.clone()).await;
     let granted = granted.map_err(|trouble| match trouble {
-        Trouble::Refused(words) => {
-            Trouble::Refused(format!("{words}. Run `gcloud auth application-default login` again"))
-        }
-        passing @ Trouble::Passing(_) => passing,
+        TokenFailure::Refused(words) => TokenFailure::Refused(format!(
+            "{words}. Run `gcloud auth application-default login` again"
+        )),
+        passing @ TokenFailure::Passing(_) => passing,
     })?;
-    Ok(Granted { quota_project: user.quota_project_id.clone(), ..granted })
+    Ok(MachineToken { quota_project: user.quota_project_id.clone(), ..granted })
 }
 
 async fn granted(
     place: &Url,
     fields: &[(&str, &str)],
     account: Option<String>,
-) -> Result<Granted, Trouble> {
+) -> Result<MachineToken, TokenFailure> {
     let answered = Endpoint::of(place).post(fields).await;
     let granted = answered.and_then(|(status, body)| answer::token(status, &body));
     let granted = granted.map_err(trouble)?;
     let life = granted.life.unwrap_or(USUAL_LIFE);
-    Ok(Granted { token: granted.access, life, account, quota_project: None })
+    Ok(MachineToken { token: granted.access, life, account, quota_project: None })
 }
 
 /// Asks the metadata server of a machine of Google's, which knows the machine's own service
 /// account.
-async fn metadata(host: &str) -> Result<Granted, Trouble> {
+async fn metadata(host: &str) -> Result<MachineToken, TokenFailure> {
     let url = format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token");
-    let url = Url::parse(&url).map_err(|error| Trouble::Refused(error.to_string()))?;
+    let url = Url::parse(&url).map_err(|error| TokenFailure::Refused(error.to_string()))?;
     let answered = Endpoint::of(&url).get_with(&[("metadata-flavor", "Google")]).await;
     let granted = answered.and_then(|(status, body)| answer::token(status, &body));
     let granted = granted.map_err(|refusal| {
         let words = refusal.words();
-        Trouble::Refused(format!(
+        TokenFailure::Refused(format!(
             "there are no application default credentials, and no metadata server answers \
              ({words}). Run `gcloud auth application-default login`, or name a key file"
         ))
     })?;
     let account = Some("the machine's service account".to_owned());
     let life = granted.life.unwrap_or(USUAL_LIFE);
-    Ok(Granted { token: granted.access, life, account, quota_project: None })
+    Ok(MachineToken { token: granted.access, life, account, quota_project: None })
 }
 
 /// The file names the address that gives tokens; it must be https, so that no one can read the
 /// exchange.
-fn token_place(named: Option<&str>) -> Result<Url, Trouble> {
+fn token_place(named: Option<&str>) -> Result<Url, TokenFailure> {
     let url = Url::parse(named.unwrap_or(TOKEN_URL)).ok().filter(is_trusted);
-    url.ok_or_else(|| Trouble::Refused("its `token_uri` is not an https address".to_owned()))
+    url.ok_or_else(|| TokenFailure::Refused("its `token_uri` is not an https address".to_owned()))
 }
 
 fn assertion(

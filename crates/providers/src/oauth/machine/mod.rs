@@ -20,7 +20,7 @@ use super::answer::Refusal;
 use crate::Secret;
 
 /// A token for requests.
-struct Granted {
+struct MachineToken {
     token: Secret,
     life: Duration,
     /// The name of the token's account, for people to read.
@@ -31,7 +31,7 @@ struct Granted {
 
 /// Why there is no token.
 #[derive(Debug)]
-enum Trouble {
+enum TokenFailure {
     /// Another try may succeed.
     Passing(String),
     /// Only another credential helps; the text says what to do about it.
@@ -39,9 +39,9 @@ enum Trouble {
 }
 
 /// Converts an authorization server's refusal.
-fn trouble(refusal: Refusal) -> Trouble {
+fn trouble(refusal: Refusal) -> TokenFailure {
     match refusal {
-        Refusal::Passing(words) => Trouble::Passing(words),
-        Refusal::Final { words, .. } => Trouble::Refused(words),
+        Refusal::Passing(words) => TokenFailure::Passing(words),
+        Refusal::Final { words, .. } => TokenFailure::Refused(words),
     }
 }

@@ -14,7 +14,7 @@ use super::protocol::{Request, TOOL_PREFIX, answer, refusal, user_message};
 use super::tools::{HostTools, ToolAnswer};
 use super::transcript;
 use super::turn::{LastMessage, Turn};
-use crate::runtimes::child::{Child, Silence};
+use crate::runtimes::child::{Child, NoMoreLines};
 
 /// The properties that stay the same for the whole life of a process.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,8 +55,8 @@ pub(super) enum Input {
 pub(super) struct Conversation {
     child: Child,
     pub(super) identity: Identity,
-    heard: Arc<Vec<Message>>,
-    said: LastMessage,
+    seen_messages: Arc<Vec<Message>>,
+    last_message: LastMessage,
     tools: HostTools,
     pub(super) turn: Turn,
     pub(super) signs: Signs,
@@ -70,8 +70,8 @@ impl Conversation {
         Self {
             child,
             identity,
-            heard: Arc::default(),
-            said: LastMessage::default(),
+            seen_messages: Arc::default(),
+            last_message: LastMessage::default(),
             tools,
             turn: Turn::default(),
             signs: Signs::default(),
@@ -87,7 +87,7 @@ impl Conversation {
         self.child.send(line).await;
     }
 
-    pub(super) async fn next(&mut self) -> Result<Value, Silence> {
+    pub(super) async fn next(&mut self) -> Result<Value, NoMoreLines> {
         self.child.next().await
     }
 
@@ -98,27 +98,29 @@ impl Conversation {
         request: &ModelRequest,
     ) -> Option<Input> {
         let messages = request.messages.as_slice();
-        let heard = self.heard.len();
-        if self.identity != *identity || messages.get(..heard)? != self.heard.as_slice() {
+        let seen = self.seen_messages.len();
+        if self.identity != *identity || messages.get(..seen)? != self.seen_messages.as_slice() {
             return None;
         }
-        let rest = &messages[heard..];
+        let rest = &messages[seen..];
         let own = rest.iter().take_while(|message| message.role == Role::Assistant).count();
         let (own, new) = rest.split_at(own);
-        if last_message(own) != self.said || new.iter().any(|message| message.role != Role::User) {
+        if last_message(own) != self.last_message
+            || new.iter().any(|message| message.role != Role::User)
+        {
             return None;
         }
         let blocks: Vec<&Block> = new.iter().flat_map(|message| &message.content).collect();
-        if self.said.calls.is_empty() {
+        if self.last_message.calls.is_empty() {
             let plain = |block: &&Block| !matches!(block, Block::ToolResult { .. });
             let is_message = !blocks.is_empty() && blocks.iter().all(plain);
             return is_message.then(|| Input::Message(transcript::added(new)));
         }
-        results(&blocks, &self.said.calls).map(Input::Results)
+        results(&blocks, &self.last_message.calls).map(Input::Results)
     }
 
     pub(super) async fn tell(&mut self, input: Input, request: &ModelRequest) {
-        self.heard = Arc::clone(&request.messages);
+        self.seen_messages = Arc::clone(&request.messages);
         self.turn = Turn::default();
         self.signs = Signs::default();
         match input {
@@ -135,7 +137,7 @@ impl Conversation {
     pub(super) fn settle(&mut self) {
         let turn = std::mem::take(&mut self.turn);
         self.tools.expect(turn.calls);
-        self.said = turn.said;
+        self.last_message = turn.last_message;
     }
 
     pub(super) async fn serve(&mut self, request_id: String, request: Request) {
@@ -163,18 +165,18 @@ impl Conversation {
 }
 
 fn last_message(messages: &[Message]) -> LastMessage {
-    let mut said = LastMessage::default();
+    let mut last_message = LastMessage::default();
     for block in messages.iter().flat_map(|message| &message.content) {
         match block {
-            Block::Text { text } => said.text.push_str(text),
-            Block::ToolUse { id, .. } => said.calls.push(id.clone()),
+            Block::Text { text } => last_message.text.push_str(text),
+            Block::ToolUse { id, .. } => last_message.calls.push(id.clone()),
             Block::Image { .. }
             | Block::Attachment(_)
             | Block::Reasoning { .. }
             | Block::ToolResult { .. } => {}
         }
     }
-    said
+    last_message
 }
 
 /// The results of all calls, if the request holds nothing else; otherwise it cannot be sent as

@@ -7,7 +7,7 @@ use onyx_types::{ModelFailure, ModelFailureClass, Timestamp};
 use super::protocol::{Outcome, RateLimit};
 use crate::failure::failure;
 use crate::oauth::Quota;
-use crate::runtimes::child::Silence;
+use crate::runtimes::child::NoMoreLines;
 
 /// Larger than any second of this millennium, smaller than any millisecond of it.
 const MILLISECONDS_FROM: f64 = 1e11;
@@ -31,13 +31,13 @@ pub(super) fn of_outcome(
     signs: &Signs,
     now: Timestamp,
 ) -> ModelFailure {
-    let told = || outcome.result.clone().unwrap_or_else(|| "the Claude CLI failed".to_owned());
+    let reason = || outcome.result.clone().unwrap_or_else(|| "the Claude CLI failed".to_owned());
     let rejected = signs.limit.as_ref().filter(|limit| limit.status == "rejected");
     let class = match (signs.error.as_deref(), outcome.api_error_status) {
         _ if rejected.is_some() => return limited(rejected, now),
         (Some("rate_limit"), _) | (_, Some(429)) => return limited(signs.limit.as_ref(), now),
         (Some("authentication_failed" | "oauth_org_not_allowed"), _) | (_, Some(401)) => {
-            let message = format!("the Claude CLI is not signed in ({}): {SIGN_IN}", told());
+            let message = format!("the Claude CLI is not signed in ({}): {SIGN_IN}", reason());
             let provider = provider.to_owned();
             return failure(ModelFailureClass::SignIn { provider }, message);
         }
@@ -55,7 +55,7 @@ pub(super) fn of_outcome(
         }
         (Some(_) | None, _) => ModelFailureClass::Unavailable,
     };
-    failure(class, told())
+    failure(class, reason())
 }
 
 fn is_too_long(outcome: &Outcome) -> bool {
@@ -106,19 +106,19 @@ fn moment(at: f64) -> Timestamp {
 }
 
 /// The failure when the process sends nothing more.
-pub(super) fn of_silence(silence: &Silence) -> ModelFailure {
+pub(super) fn of_silence(silence: &NoMoreLines) -> ModelFailure {
     match silence {
-        Silence::Ended { how, said } if said.is_empty() => {
+        NoMoreLines::Ended { how, stderr } if stderr.is_empty() => {
             failure(ModelFailureClass::Transport, format!("the Claude CLI {how}"))
         }
-        Silence::Ended { how, said } => {
+        NoMoreLines::Ended { how, stderr } => {
             let message = format!(
-                "the Claude CLI {how} and said: {said}. If it is an old version, run \
+                "the Claude CLI {how} and said: {stderr}. If it is an old version, run \
                  `claude update`"
             );
             failure(ModelFailureClass::Unavailable, message)
         }
-        Silence::TooLong => {
+        NoMoreLines::TooLong => {
             let message = "the Claude CLI wrote a line that is too long to be a message";
             failure(ModelFailureClass::Transport, message)
         }

@@ -11,14 +11,14 @@ use super::conversation::{Conversation, Identity, Input};
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    parked: Arc<Mutex<Parked>>,
+    parked: Arc<Mutex<ParkedConversations>>,
     room: Arc<Semaphore>,
     idle: Duration,
 }
 
 /// The parked processes; the one that was parked first comes first.
 #[derive(Debug, Default)]
-struct Parked {
+struct ParkedConversations {
     conversations: Vec<(u64, Conversation)>,
     count: u64,
 }
@@ -82,6 +82,6 @@ impl Pool {
     }
 }
 
-fn lock(parked: &Mutex<Parked>) -> MutexGuard<'_, Parked> {
+fn lock(parked: &Mutex<ParkedConversations>) -> MutexGuard<'_, ParkedConversations> {
     parked.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,7 +24,7 @@ use crate::runtimes::child::{Child, Launch, Spawner};
 use crate::runtimes::exec::ChildWrapper;
 use crate::runtimes::program::on_path;
 use crate::runtimes::subscription;
-use crate::wire::Waits;
+use crate::wire::AnswerTimeouts;
 
 /// Names that every version of the CLI knows. The CLI decides which model each of them is.
 const USUAL_MODELS: [&str; 3] = ["sonnet", "opus", "haiku"];
@@ -83,8 +83,8 @@ pub struct ClaudeLimits {
 }
 
 impl ClaudeLimits {
-    pub(super) fn waits(self) -> Waits {
-        Waits { first_byte: self.first_byte, idle: self.idle, total: self.total }
+    pub(super) fn waits(self) -> AnswerTimeouts {
+        AnswerTimeouts { first_byte: self.first_byte, idle: self.idle, total: self.total }
     }
 }
 

@@ -86,8 +86,8 @@ impl HostTools {
         let rpc_id = message.get("id").cloned().unwrap_or(Value::Null);
         let result = match message.get("method").and_then(Value::as_str) {
             Some("initialize") => {
-                let asked = message.pointer("/params/protocolVersion");
-                json!({"protocolVersion": asked.cloned().unwrap_or(json!("2025-06-18")),
+                let version = message.pointer("/params/protocolVersion");
+                json!({"protocolVersion": version.cloned().unwrap_or(json!("2025-06-18")),
                        "capabilities": {"tools": {}},
                        "serverInfo": {"name": SERVER, "version": env!("CARGO_PKG_VERSION")}})
             }

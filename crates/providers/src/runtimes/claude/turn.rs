@@ -27,7 +27,7 @@ pub(super) enum Progress {
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     answer: Option<AnthropicAnswer>,
-    pub(super) said: LastMessage,
+    pub(super) last_message: LastMessage,
     /// The calls as the CLI names them.
     pub(super) calls: Vec<Call>,
     /// The finish reason of a complete message; the CLI has not reported yet whether the turn
@@ -66,7 +66,7 @@ impl Turn {
     /// The CLI asks the API again when an answer breaks off. Text that was shown cannot be taken
     /// back, so the turn fails: otherwise an answer would begin twice.
     fn begin(&mut self) -> Result<(), ModelFailure> {
-        if self.answer.is_some() && !self.said.text.is_empty() {
+        if self.answer.is_some() && !self.last_message.text.is_empty() {
             let message = "the answer broke off and was begun again";
             return Err(failure(ModelFailureClass::Truncated, message));
         }
@@ -78,11 +78,11 @@ impl Turn {
     /// confirmed it.
     fn note(&mut self, mut event: ModelEvent) -> Option<ModelEvent> {
         match &mut event {
-            ModelEvent::TextDelta(text) => self.said.text.push_str(text),
+            ModelEvent::TextDelta(text) => self.last_message.text.push_str(text),
             ModelEvent::ToolCallStart { name, .. } => strip(name),
             ModelEvent::ToolCallEnd { id, name, arguments, .. } => {
                 strip(name);
-                self.said.calls.push(id.clone());
+                self.last_message.calls.push(id.clone());
                 let (id, name, arguments) = (id.clone(), name.clone(), arguments.clone());
                 self.calls.push(Call { id, name, arguments });
             }

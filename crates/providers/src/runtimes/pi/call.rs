@@ -10,7 +10,7 @@ use onyx_types::{
     Usage,
 };
 
-use super::protocol::{Reason, Reply, Tokens, Trouble, ask};
+use super::protocol::{PiErrorKind, Reason, Reply, Tokens, ask};
 use super::sidecar::Replies;
 use super::source::Shared;
 use crate::failure::{failure, unsupported};
@@ -156,20 +156,22 @@ impl Running {
         Ok(())
     }
 
-    fn failed(&self, trouble: Trouble, message: String, wait: Option<u64>) -> ModelFailure {
+    fn failed(&self, trouble: PiErrorKind, message: String, wait: Option<u64>) -> ModelFailure {
         let retry_after = wait.map(Duration::from_millis);
         let class = match trouble {
-            Trouble::Auth => {
+            PiErrorKind::Auth => {
                 let provider = self.shared.settings.name.clone();
                 let message = format!("{message}. {}", super::source::SIGN_IN);
                 return failure(ModelFailureClass::SignIn { provider }, message);
             }
-            Trouble::RateLimited => ModelFailureClass::RateLimited { retry_after },
-            Trouble::Overloaded => ModelFailureClass::Overloaded { retry_after },
-            Trouble::InvalidRequest | Trouble::UnknownModel => ModelFailureClass::InvalidRequest,
-            Trouble::ContextLength => ModelFailureClass::ContextLength,
-            Trouble::Unavailable => ModelFailureClass::Unavailable,
-            Trouble::Cancelled => ModelFailureClass::Cancelled,
+            PiErrorKind::RateLimited => ModelFailureClass::RateLimited { retry_after },
+            PiErrorKind::Overloaded => ModelFailureClass::Overloaded { retry_after },
+            PiErrorKind::InvalidRequest | PiErrorKind::UnknownModel => {
+                ModelFailureClass::InvalidRequest
+            }
+            PiErrorKind::ContextLength => ModelFailureClass::ContextLength,
+            PiErrorKind::Unavailable => ModelFailureClass::Unavailable,
+            PiErrorKind::Cancelled => ModelFailureClass::Cancelled,
         };
         failure(class, message)
     }

@@ -17,7 +17,7 @@ pub(super) enum Reply {
     Thinking { id: u64, delta: String },
     Call { id: u64, call: Envelope },
     Done { id: u64, reason: Reason, usage: Tokens },
-    Failed { id: u64, trouble: Trouble, message: String, retry_after_ms: Option<u64> },
+    Failed { id: u64, trouble: PiErrorKind, message: String, retry_after_ms: Option<u64> },
     Status { id: u64, sign_ins: Vec<SignIn> },
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Reason {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Trouble {
+pub(super) enum PiErrorKind {
     Auth,
     RateLimited,
     Overloaded,

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::protocol::{Reply, VERSION, cancel};
-use crate::runtimes::child::{Child, Launch, Silence, Spawner};
+use crate::runtimes::child::{Child, Launch, NoMoreLines, Spawner};
 
 /// How many orders may wait to be written to the process.
 const ORDERS: usize = 64;
@@ -196,11 +196,11 @@ fn deliver(open: &Open, line: Value) {
     }
 }
 
-fn why(silence: &Silence) -> String {
+fn why(silence: &NoMoreLines) -> String {
     match silence {
-        Silence::Ended { how, said } if said.is_empty() => format!("the Pi sidecar {how}"),
-        Silence::Ended { how, said } => format!("the Pi sidecar {how} and said: {said}"),
-        Silence::TooLong => "the Pi sidecar wrote a line that is too long".to_owned(),
+        NoMoreLines::Ended { how, stderr } if stderr.is_empty() => format!("the Pi sidecar {how}"),
+        NoMoreLines::Ended { how, stderr } => format!("the Pi sidecar {how} and said: {stderr}"),
+        NoMoreLines::TooLong => "the Pi sidecar wrote a line that is too long".to_owned(),
     }
 }
 

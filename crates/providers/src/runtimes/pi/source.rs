@@ -21,7 +21,7 @@ use crate::runtimes::child::Launch;
 use crate::runtimes::exec::ChildWrapper;
 use crate::runtimes::program::on_path;
 use crate::runtimes::subscription;
-use crate::wire::Waits;
+use crate::wire::AnswerTimeouts;
 
 const USUAL_MODELS: [&str; 2] = ["anthropic/claude-sonnet-4-6", "anthropic/claude-opus-4-7"];
 const NODE: &str = "node";
@@ -61,8 +61,8 @@ pub struct PiLimits {
 }
 
 impl PiLimits {
-    pub(super) fn waits(self) -> Waits {
-        Waits { first_byte: self.first_byte, idle: self.idle, total: self.total }
+    pub(super) fn waits(self) -> AnswerTimeouts {
+        AnswerTimeouts { first_byte: self.first_byte, idle: self.idle, total: self.total }
     }
 }
 

@@ -30,10 +30,10 @@ struct Body<'a> {
     anthropic_version: Option<&'static str>,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Marked<WireBlock<'a>>>,
+    system: Vec<CacheMarked<WireBlock<'a>>>,
     messages: Vec<WireMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Marked<WireTool<'a>>>,
+    tools: Vec<CacheMarked<WireTool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
     stream: bool,
@@ -54,12 +54,12 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct WireMessage<'a> {
     role: Role,
-    content: Vec<Marked<WireBlock<'a>>>,
+    content: Vec<CacheMarked<WireBlock<'a>>>,
 }
 
 /// A part of the prompt, and whether the prefix that ends with it is cached.
 #[derive(Serialize)]
-struct Marked<T> {
+struct CacheMarked<T> {
     #[serde(flatten)]
     part: T,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,11 +138,11 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
 
 /// Sets one cache mark, on the last block that stays equal: the cache also holds everything before
 /// it.
-fn system(blocks: &[SystemBlock]) -> Vec<Marked<WireBlock<'_>>> {
+fn system(blocks: &[SystemBlock]) -> Vec<CacheMarked<WireBlock<'_>>> {
     let last_stable = blocks.iter().rposition(|block| block.stable && has_words(&block.text));
     let spoken = blocks.iter().enumerate().filter(|(_, block)| has_words(&block.text));
     spoken
-        .map(|(position, block)| Marked {
+        .map(|(position, block)| CacheMarked {
             part: WireBlock::Known(KnownBlock::Text { text: &block.text }),
             cache_control: (Some(position) == last_stable).then(mark),
         })
@@ -150,7 +150,7 @@ fn system(blocks: &[SystemBlock]) -> Vec<Marked<WireBlock<'_>>> {
 }
 
 /// Tools come first in the prefix and rarely change, so they get a cache mark of their own.
-fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Marked<WireTool<'a>>> {
+fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<CacheMarked<WireTool<'a>>> {
     let mut tools: Vec<_> = offers
         .iter()
         .map(|offer| {
@@ -191,7 +191,7 @@ fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'
 }
 
 /// Tool results come first: the wire requires them right after the calls they answer.
-fn user(message: &Message) -> Vec<Marked<WireBlock<'_>>> {
+fn user(message: &Message) -> Vec<CacheMarked<WireBlock<'_>>> {
     let (mut results, mut parts) = (Vec::new(), Vec::new());
     for block in &message.content {
         match block {
@@ -225,7 +225,7 @@ fn attached(attachment: &Attachment) -> KnownBlock<'_> {
     KnownBlock::Document { source, title: attachment.name.as_deref() }
 }
 
-fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<Marked<WireBlock<'a>>> {
+fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<CacheMarked<WireBlock<'a>>> {
     let block = |block: &'a Block| match block {
         Block::Text { text } if has_words(text) => {
             Some(WireBlock::Known(KnownBlock::Text { text }))
@@ -298,8 +298,8 @@ fn tool_choice(tool_use: &ToolUse) -> Option<Value> {
     Some(choice)
 }
 
-fn unmarked<T>(part: T) -> Marked<T> {
-    Marked { part, cache_control: None }
+fn unmarked<T>(part: T) -> CacheMarked<T> {
+    CacheMarked { part, cache_control: None }
 }
 
 fn mark() -> Value {

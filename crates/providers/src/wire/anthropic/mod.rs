@@ -6,7 +6,7 @@ mod encode;
 pub use decode::{AnthropicAnswer, AnthropicDecoder};
 pub use encode::encode;
 
-use onyx_types::{Knob, ModelFailure, ModelRequest};
+use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::Url;
 
 use super::{BodyForm, Decoder, ModelPlace, Target, WireFormat, WireHeaders};
@@ -35,17 +35,17 @@ impl WireFormat for AnthropicFormat {
         &[("anthropic-version", "2023-06-01")]
     }
 
-    fn takes(&self, knob: Knob, target: &Target) -> bool {
-        match knob {
-            Knob::TopP | Knob::TopK | Knob::Stop => true,
-            Knob::Effort => target.reasons,
-            Knob::MinP
-            | Knob::Seed
-            | Knob::FrequencyPenalty
-            | Knob::PresencePenalty
-            | Knob::LogitBias
-            | Knob::CacheKey
-            | Knob::Verbosity => false,
+    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+        match setting {
+            SamplingSetting::TopP | SamplingSetting::TopK | SamplingSetting::Stop => true,
+            SamplingSetting::Effort => target.reasons,
+            SamplingSetting::MinP
+            | SamplingSetting::Seed
+            | SamplingSetting::FrequencyPenalty
+            | SamplingSetting::PresencePenalty
+            | SamplingSetting::LogitBias
+            | SamplingSetting::CacheKey
+            | SamplingSetting::Verbosity => false,
         }
     }
 

@@ -6,7 +6,7 @@ mod encode;
 pub use decode::{GeminiAnswer, GeminiDecoder};
 pub use encode::encode;
 
-use onyx_types::{Knob, ModelFailure, ModelRequest};
+use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::Url;
 
 use super::{BodyForm, Decoder, ModelPlace, Target, WireFormat};
@@ -36,16 +36,19 @@ impl WireFormat for GeminiFormat {
         }
     }
 
-    fn takes(&self, knob: Knob, target: &Target) -> bool {
-        match knob {
-            Knob::TopP
-            | Knob::TopK
-            | Knob::Seed
-            | Knob::FrequencyPenalty
-            | Knob::PresencePenalty
-            | Knob::Stop => true,
-            Knob::Effort => target.reasons,
-            Knob::MinP | Knob::LogitBias | Knob::Verbosity | Knob::CacheKey => false,
+    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+        match setting {
+            SamplingSetting::TopP
+            | SamplingSetting::TopK
+            | SamplingSetting::Seed
+            | SamplingSetting::FrequencyPenalty
+            | SamplingSetting::PresencePenalty
+            | SamplingSetting::Stop => true,
+            SamplingSetting::Effort => target.reasons,
+            SamplingSetting::MinP
+            | SamplingSetting::LogitBias
+            | SamplingSetting::Verbosity
+            | SamplingSetting::CacheKey => false,
         }
     }
 

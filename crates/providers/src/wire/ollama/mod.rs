@@ -6,7 +6,7 @@ mod encode;
 pub use decode::{OllamaAnswer, OllamaDecoder};
 pub use encode::encode;
 
-use onyx_types::{Knob, ModelFailure, ModelRequest};
+use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 
 use super::{BodyForm, Decoder, ModelPlace, Target, WireFormat};
 
@@ -20,17 +20,19 @@ impl WireFormat for OllamaFormat {
         format!("{}/api/chat", base.trim_end_matches("/v1"))
     }
 
-    fn takes(&self, knob: Knob, target: &Target) -> bool {
-        match knob {
-            Knob::TopP
-            | Knob::TopK
-            | Knob::MinP
-            | Knob::Seed
-            | Knob::FrequencyPenalty
-            | Knob::PresencePenalty
-            | Knob::Stop => true,
-            Knob::Effort => target.reasons,
-            Knob::LogitBias | Knob::Verbosity | Knob::CacheKey => false,
+    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+        match setting {
+            SamplingSetting::TopP
+            | SamplingSetting::TopK
+            | SamplingSetting::MinP
+            | SamplingSetting::Seed
+            | SamplingSetting::FrequencyPenalty
+            | SamplingSetting::PresencePenalty
+            | SamplingSetting::Stop => true,
+            SamplingSetting::Effort => target.reasons,
+            SamplingSetting::LogitBias | SamplingSetting::Verbosity | SamplingSetting::CacheKey => {
+                false
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use crate::wire::{
 
 /// The fields of the request's body beside model, messages and tools.
 #[derive(Serialize)]
-struct Rest<'a> {
+struct BodyFields<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
 fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8>> {
     let compat = &target.compat;
     let (max_tokens, max_completion_tokens) = max_tokens(request, target);
-    let rest = Rest {
+    let rest = BodyFields {
         tool_choice: tool_choice(&request.tool_use.choice),
         parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
         stream: true,
@@ -188,7 +188,7 @@ fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8
 fn length_about(request: &ModelRequest) -> usize {
     let system: usize = request.system.iter().map(|block| block.text.len()).sum();
     let blocks = request.messages.iter().flat_map(|message| &message.content);
-    let said: usize = blocks
+    let content: usize = blocks
         .map(|block| match block {
             Block::Text { text } => text.len(),
             Block::Image { data, .. } => data.len(),
@@ -198,7 +198,7 @@ fn length_about(request: &ModelRequest) -> usize {
         })
         .sum();
     let tools: usize = request.tools.iter().map(|tool| 512 + tool.description.len()).sum();
-    system + said + request.messages.len() * 48 + tools + 1024
+    system + content + request.messages.len() * 48 + tools + 1024
 }
 
 /// Writes a string directly if no character in it needs escaping.
@@ -246,18 +246,18 @@ fn messages(body: &mut Vec<u8>, request: &ModelRequest, target: &Target) -> serd
     if let Some(system) = system(request, target.compat.system_role) {
         message(body, &system)?;
     }
-    for said in request.messages.iter() {
-        match (said.role, said.content.as_slice()) {
+    for turn in request.messages.iter() {
+        match (turn.role, turn.content.as_slice()) {
             (Role::User, [Block::Text { text }]) => plain(body, "user", text)?,
             (Role::Assistant, [Block::Text { text }]) => plain(body, "assistant", text)?,
             (Role::User, _) => {
-                for part in user(said) {
+                for part in user(turn) {
                     message(body, &part)?;
                 }
             }
             (Role::Assistant, _) => {
-                if let Some(said) = assistant(said, target) {
-                    message(body, &said)?;
+                if let Some(turn) = assistant(turn, target) {
+                    message(body, &turn)?;
                 }
             }
         }
@@ -402,19 +402,19 @@ fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u
 }
 
 fn sampling<'a>(request: &'a ModelRequest, target: &Target) -> WireSampling<'a> {
-    let asked = &request.sampling;
+    let sampling = &request.sampling;
     let extra = target.compat.extra_sampling == ExtraSampling::Send;
     WireSampling {
-        top_p: asked.top_p,
-        top_k: asked.top_k.filter(|_| extra),
-        min_p: asked.min_p.filter(|_| extra),
-        seed: asked.seed,
-        frequency_penalty: asked.frequency_penalty,
-        presence_penalty: asked.presence_penalty,
-        logit_bias: asked.logit_bias.as_ref(),
-        stop: &asked.stop,
+        top_p: sampling.top_p,
+        top_k: sampling.top_k.filter(|_| extra),
+        min_p: sampling.min_p.filter(|_| extra),
+        seed: sampling.seed,
+        frequency_penalty: sampling.frequency_penalty,
+        presence_penalty: sampling.presence_penalty,
+        logit_bias: sampling.logit_bias.as_ref(),
+        stop: &sampling.stop,
         reasoning_effort: target.effort_word(request),
-        verbosity: target.verbosity(asked),
+        verbosity: target.verbosity(sampling),
     }
 }
 

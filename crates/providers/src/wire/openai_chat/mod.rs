@@ -7,7 +7,7 @@ mod tool_calls;
 pub use decode::{ChatAnswer, OpenAiChatDecoder};
 pub use encode::encode;
 
-use onyx_types::{Knob, ModelFailure, ModelRequest};
+use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::Url;
 
 use super::{BodyForm, Decoder, ExtraSampling, ModelPlace, PromptCacheKey, Target, WireFormat};
@@ -32,17 +32,19 @@ impl WireFormat for OpenAiChatFormat {
         }
     }
 
-    fn takes(&self, knob: Knob, target: &Target) -> bool {
-        match knob {
-            Knob::TopP
-            | Knob::Seed
-            | Knob::FrequencyPenalty
-            | Knob::PresencePenalty
-            | Knob::LogitBias
-            | Knob::Stop => true,
-            Knob::TopK | Knob::MinP => target.compat.extra_sampling == ExtraSampling::Send,
-            Knob::Effort | Knob::Verbosity => target.reasons,
-            Knob::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
+    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+        match setting {
+            SamplingSetting::TopP
+            | SamplingSetting::Seed
+            | SamplingSetting::FrequencyPenalty
+            | SamplingSetting::PresencePenalty
+            | SamplingSetting::LogitBias
+            | SamplingSetting::Stop => true,
+            SamplingSetting::TopK | SamplingSetting::MinP => {
+                target.compat.extra_sampling == ExtraSampling::Send
+            }
+            SamplingSetting::Effort | SamplingSetting::Verbosity => target.reasons,
+            SamplingSetting::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
         }
     }
 

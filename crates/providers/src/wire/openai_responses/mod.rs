@@ -6,7 +6,7 @@ mod encode;
 pub use decode::{OpenAiResponsesDecoder, ResponsesAnswer};
 pub use encode::encode;
 
-use onyx_types::{Knob, ModelFailure, ModelRequest};
+use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 
 use super::{BodyForm, Decoder, ModelPlace, PromptCacheKey, Target, WireFormat};
 
@@ -21,18 +21,18 @@ impl WireFormat for OpenAiResponsesFormat {
         }
     }
 
-    fn takes(&self, knob: Knob, target: &Target) -> bool {
-        match knob {
+    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+        match setting {
             // `StopWords` handles stop words: the wire has none.
-            Knob::TopP | Knob::Stop => true,
-            Knob::Effort | Knob::Verbosity => target.reasons,
-            Knob::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
-            Knob::TopK
-            | Knob::MinP
-            | Knob::Seed
-            | Knob::FrequencyPenalty
-            | Knob::PresencePenalty
-            | Knob::LogitBias => false,
+            SamplingSetting::TopP | SamplingSetting::Stop => true,
+            SamplingSetting::Effort | SamplingSetting::Verbosity => target.reasons,
+            SamplingSetting::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
+            SamplingSetting::TopK
+            | SamplingSetting::MinP
+            | SamplingSetting::Seed
+            | SamplingSetting::FrequencyPenalty
+            | SamplingSetting::PresencePenalty
+            | SamplingSetting::LogitBias => false,
         }
     }
 

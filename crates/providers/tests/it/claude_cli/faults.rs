@@ -5,7 +5,7 @@ use super::{LIMITS, TOKEN, answering, ask, registry, request, setting, settings}
 use crate::support::{assert_nothing_executable, class_of, failure_of, text_of};
 use futures::StreamExt;
 use onyx_providers::{
-    ClaudeCli, ClaudeLimits, Finding, LoginState, ProviderState, Quota, Secret, Trouble,
+    ClaudeCli, ClaudeLimits, Finding, LoginState, ProviderProblem, ProviderState, Quota, Secret,
 };
 use onyx_test_support::FakeProgram;
 use onyx_types::{
@@ -129,7 +129,10 @@ async fn a_test_asks_who_is_signed_in_and_uses_nothing_of_the_quota() {
     let setting = setting_with(&signed_out);
     let test = setting.registry.test("claude-subscription").await;
     assert!(test.advice.contains("claude auth login"), "{test:?}");
-    assert!(matches!(test.finding, Finding::Fails { trouble: Trouble::Key, .. }), "{test:?}");
+    assert!(
+        matches!(test.finding, Finding::Fails { trouble: ProviderProblem::Key, .. }),
+        "{test:?}"
+    );
 }
 
 fn setting_with(script: &Value) -> super::Setting {

@@ -38,7 +38,7 @@ impl Blobs {
         bytes: &[u8],
     ) -> Result<String, StoreError> {
         let name = hex(&Sha256::digest(bytes));
-        if self.touch(person, &name).await? == Touched::New {
+        if self.touch(person, &name).await? == BlobState::New {
             self.bucket.put(&object(person, &name), bytes.to_vec()).await?;
             let stored = "UPDATE blobs SET state = 'stored'
                           WHERE person = $1 AND sha256 = $2 AND state = 'writing'";
@@ -48,7 +48,7 @@ impl Blobs {
         Ok(name)
     }
 
-    async fn touch(&self, person: &str, name: &str) -> Result<Touched, StoreError> {
+    async fn touch(&self, person: &str, name: &str) -> Result<BlobState, StoreError> {
         let tries = PATIENCE.as_millis() / BETWEEN_LOOKS.as_millis();
         for _ in 0..tries {
             let client = self.database.client().await?;
@@ -65,7 +65,7 @@ impl Blobs {
             drop(client);
             if let Some(row) = touched {
                 let state: &str = get(&row, 0)?;
-                return Ok(if state == "stored" { Touched::Stored } else { Touched::New });
+                return Ok(if state == "stored" { BlobState::Stored } else { BlobState::New });
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
@@ -147,7 +147,7 @@ impl Blobs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Touched {
+enum BlobState {
     /// The content has to be stored. Another writer may be storing the same.
     New,
     Stored,

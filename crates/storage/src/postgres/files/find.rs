@@ -4,13 +4,13 @@
 use super::objects::PostgresObjects;
 use super::rows::{self, Entry, FolderAsked};
 use crate::postgres::connect::Database;
-use crate::{Expect, FoundObject, ObjectKey, ObjectMeta, StoreError, Wanted};
+use crate::{Expect, FileLookup, FoundObject, ObjectKey, ObjectMeta, StoreError};
 
 /// Looks up everything that is wanted. The answers are in the order of the questions, each of which
 /// comes with its area.
 pub(super) async fn find(
     database: &Database,
-    wanted: &[(PostgresObjects, &Wanted)],
+    wanted: &[(PostgresObjects, &FileLookup)],
 ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
     let people: Vec<&str> = wanted.iter().map(|(area, _)| area.person.as_str()).collect();
     let paths: Vec<String> = wanted.iter().map(|(area, one)| area.path(key(one))).collect();
@@ -40,20 +40,22 @@ pub(super) async fn find(
     Ok(answers)
 }
 
-fn key(wanted: &Wanted) -> &ObjectKey {
+fn key(wanted: &FileLookup) -> &ObjectKey {
     match wanted {
-        Wanted::File { key, .. } | Wanted::End { key, .. } | Wanted::Folder { key, .. } => key,
+        FileLookup::File { key, .. }
+        | FileLookup::End { key, .. }
+        | FileLookup::Folder { key, .. } => key,
     }
 }
 
 /// The folders among the questions, and their indexes there.
 fn folders<'a>(
-    wanted: &'a [(PostgresObjects, &Wanted)],
+    wanted: &'a [(PostgresObjects, &FileLookup)],
     paths: &'a [String],
 ) -> (Vec<usize>, Vec<FolderAsked<'a>>) {
     let (mut places, mut folders) = (Vec::new(), Vec::new());
     for (place, ((area, one), path)) in wanted.iter().zip(paths).enumerate() {
-        if let Wanted::Folder { limit, .. } = one {
+        if let FileLookup::Folder { limit, .. } = one {
             places.push(place);
             folders.push(FolderAsked { person: &area.person, path, limit: *limit });
         }
@@ -63,23 +65,23 @@ fn folders<'a>(
 
 async fn answer(
     area: &PostgresObjects,
-    wanted: &Wanted,
+    wanted: &FileLookup,
     entry: Option<Entry>,
     children: Vec<ObjectMeta>,
 ) -> Result<FoundObject, StoreError> {
     let is_folder = entry.as_ref().is_some_and(|entry| entry.is_folder);
     match wanted {
-        Wanted::File { max_bytes, .. } => match rows::check(entry, Expect::Anything)? {
+        FileLookup::File { max_bytes, .. } => match rows::check(entry, Expect::Anything)? {
             Some(entry) => area.object(entry, *max_bytes).await.map(FoundObject::File),
             None => Ok(FoundObject::Nothing),
         },
-        Wanted::End { max_bytes, .. } => match rows::check(entry, Expect::Anything)? {
+        FileLookup::End { max_bytes, .. } => match rows::check(entry, Expect::Anything)? {
             Some(entry) => area.end_of(entry, *max_bytes).await.map(FoundObject::End),
             None => Ok(FoundObject::Nothing),
         },
-        Wanted::Folder { .. } if is_folder || !children.is_empty() => {
+        FileLookup::Folder { .. } if is_folder || !children.is_empty() => {
             Ok(FoundObject::Folder(children))
         }
-        Wanted::Folder { .. } => Ok(FoundObject::Nothing),
+        FileLookup::Folder { .. } => Ok(FoundObject::Nothing),
     }
 }

@@ -17,7 +17,7 @@ use super::convert::get;
 use super::gateway::{Gateway, LifeWriter};
 use super::origins::PostgresOrigins;
 use super::query;
-use crate::{Area, Files, FoundObject, Objects, Origins, StoreError, Wanted, WorkLife};
+use crate::{Area, FileLookup, Files, FoundObject, Objects, Origins, StoreError, WorkLife};
 
 pub(crate) use blobs::Blobs;
 use objects::PostgresObjects;
@@ -104,7 +104,7 @@ impl Files for PostgresFiles {
 
     async fn find(
         &self,
-        wanted: Vec<(Area, Wanted)>,
+        wanted: Vec<(Area, FileLookup)>,
     ) -> Result<Vec<Result<FoundObject, StoreError>>, StoreError> {
         let wanted: Vec<_> = wanted.iter().map(|(area, one)| (self.area(area), one)).collect();
         find::find(&self.database, &wanted).await

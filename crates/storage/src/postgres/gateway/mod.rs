@@ -5,6 +5,8 @@
 mod agreed;
 mod boot_clock;
 mod database_clock;
+mod directory;
+mod heartbeat;
 mod leases;
 mod naming;
 mod overview;
@@ -17,14 +19,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use onyx_types::{Clock, RunId, SessionKey, Timestamp};
-use tokio::task::JoinHandle;
-use tokio_postgres::Row;
+use onyx_types::{Clock, Timestamp};
 use tokio_postgres::types::ToSql;
 
-use super::connect::{Database, DatabaseUrl, ServerError, connect_once};
+use super::connect::{Database, ServerError};
 use super::convert::{get, integer};
-use super::query::{execute, read_all, row, row_if_any, rows};
+use super::query::{execute, row, row_if_any};
 use super::schema::of_database;
 use super::transaction::TransactionError;
 use crate::StoreError;
@@ -33,6 +33,8 @@ use crate::blocking::lock;
 pub use agreed::{SharedConfig, read_shared_config};
 pub use boot_clock::BootClock;
 use database_clock::{DATABASE_TIME, DatabaseClock};
+pub use directory::{GatewayRow, list_gateways};
+pub(crate) use heartbeat::HeartbeatTask;
 pub(in crate::postgres) use leases::MayWait;
 pub(crate) use leases::PostgresLeases;
 use naming::take_name;
@@ -59,17 +61,6 @@ impl GatewaySettings {
     pub fn new(id: impl Into<String>, url: impl Into<String>) -> Self {
         Self { id: id.into(), url: url.into(), life: Duration::from_secs(15) }
     }
-}
-
-/// A gateway as the other gateways see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GatewayRow {
-    pub id: String,
-    pub incarnation: u64,
-    pub url: String,
-    pub is_alive: bool,
-    /// The version of the program; empty if the program is too old to report it.
-    pub version: String,
 }
 
 /// This process's entry in the table of gateways.
@@ -137,29 +128,6 @@ impl Gateway {
             beating: tokio::sync::Mutex::default(),
             url,
             is_draining: AtomicBool::new(false),
-        }))
-    }
-
-    /// Sends heartbeats until the gateway is dropped or replaced.
-    pub(crate) fn keep_alive(self: &Arc<Self>) -> HeartbeatTask {
-        let gateway = Arc::downgrade(self);
-        let every = self.settings.life / 3;
-        HeartbeatTask(tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(every).await;
-                let Some(gateway) = gateway.upgrade() else { return };
-                match gateway.beat().await {
-                    Ok(()) => {}
-                    Err(StoreError::LeaseLost) => return,
-                    Err(_) if gateway.is_drained() => return,
-                    // A later heartbeat may succeed. Until then, nothing is written past the end of
-                    // the life.
-                    Err(error) => {
-                        tracing::warn!(%error, "the heartbeat did not reach the database");
-                        gateway.database.forget_connections();
-                    }
-                }
-            }
         }))
     }
 
@@ -354,69 +322,6 @@ impl Gateway {
         let set = "UPDATE gateways SET url = $3 WHERE id = $1 AND incarnation = $2";
         execute(&client, set, &[&self.settings.id, &incarnation, &url]).await?;
         Ok(())
-    }
-
-    /// The gateway that holds a session now; `None`: no living gateway holds it.
-    pub(crate) async fn holder(&self, key: &SessionKey) -> Result<Option<GatewayRow>, StoreError> {
-        let client = self.database.client().await?;
-        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE, version
-                      FROM session_log JOIN gateways
-                        ON gateways.id = session_log.gateway
-                       AND gateways.incarnation = session_log.incarnation
-                      WHERE person = $1 AND agent = $2 AND session = $3
-                        AND session_log.until > clock_timestamp()
-                        AND gateways.until > clock_timestamp()";
-        let (person, agent) = (key.person.as_str(), key.agent.as_str());
-        let session = key.session.to_string();
-        let found = row_if_any(&client, select, &[&person, &agent, &session]).await?;
-        found.as_ref().map(gateway_row).transpose()
-    }
-
-    /// The living gateway on which a run was begun.
-    pub(crate) async fn runner(&self, run: RunId) -> Result<Option<GatewayRow>, StoreError> {
-        let client = self.database.client().await?;
-        let select = "SELECT gateways.id, gateways.incarnation, url, TRUE, version
-                      FROM runs JOIN gateways ON gateways.id = runs.gateway
-                                             AND gateways.incarnation = runs.incarnation
-                      WHERE run = $1 AND until > clock_timestamp()";
-        let found = row_if_any(&client, select, &[&run.to_string()]).await?;
-        found.as_ref().map(gateway_row).transpose()
-    }
-
-    /// Lists all gateways by their names, living or not.
-    pub(crate) async fn all(&self) -> Result<Vec<GatewayRow>, StoreError> {
-        let client = self.database.client().await?;
-        read_all(&rows(&client, ALL, &[]).await?, gateway_row)
-    }
-}
-
-const ALL: &str =
-    "SELECT id, incarnation, url, until > clock_timestamp(), version FROM gateways ORDER BY id";
-
-/// Lists all gateways by their names, for programs that are not gateways themselves.
-pub async fn list_gateways(url: &DatabaseUrl) -> Result<Vec<GatewayRow>, ServerError> {
-    let client = connect_once(url).await?;
-    let found = client.query(ALL, &[]).await.map_err(StoreError::from)?;
-    Ok(read_all(&found, gateway_row)?)
-}
-
-fn gateway_row(row: &Row) -> Result<GatewayRow, StoreError> {
-    Ok(GatewayRow {
-        id: get(row, 0)?,
-        incarnation: super::convert::count(row, 1)?,
-        url: get(row, 2)?,
-        is_alive: get(row, 3)?,
-        version: get(row, 4)?,
-    })
-}
-
-/// The task that sends heartbeats. It ends when this is dropped with the store.
-#[derive(Debug)]
-pub(crate) struct HeartbeatTask(JoinHandle<()>);
-
-impl Drop for HeartbeatTask {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

@@ -40,10 +40,10 @@ impl PostgresRunLog {
 /// What people had spent when their runs at this gateway began. The budget asks for it a moment
 /// later.
 #[derive(Debug, Default)]
-pub(super) struct KnownSpending(Mutex<HashMap<PersonId, Spent>>);
+pub(super) struct KnownSpending(Mutex<HashMap<PersonId, DayCost>>);
 
 #[derive(Debug)]
-pub(super) struct Spent {
+pub(super) struct DayCost {
     pub(super) day: String,
     pub(super) cost: f64,
     pub(super) at: Duration,
@@ -53,7 +53,7 @@ pub(super) struct Spent {
 const OPENING: Duration = Duration::from_secs(1);
 
 impl KnownSpending {
-    fn keep(&self, person: &PersonId, spent: Spent) {
+    fn keep(&self, person: &PersonId, spent: DayCost) {
         lock(&self.0).insert(person.clone(), spent);
     }
 
@@ -139,7 +139,7 @@ impl PostgresRunLog {
             Ok(written) => {
                 if let Some(row) = &written.row {
                     let cost = get(row, 4)?;
-                    ledger.spent.keep(person, Spent { day, cost, at });
+                    ledger.spent.keep(person, DayCost { day, cost, at });
                 }
                 Ok(())
             }

@@ -9,7 +9,7 @@ use onyx_types::{AgentId, Clock, ModelId, PersonId, Timestamp, Usage};
 use crate::postgres::convert::{count, get, integer, parsed};
 use crate::postgres::query::{execute, read_all, row, rows};
 use crate::postgres::transaction::TransactionError;
-use crate::{DaySpending, ModelUse, Spent, StoreError, UsageRow};
+use crate::{DaySpending, ModelUse, SpentAmount, StoreError, UsageRow};
 
 /// Books what one agent used of one model for a person, on the day in the person's time zone.
 pub(super) async fn book(
@@ -83,10 +83,10 @@ async fn all<Name: FromStr<Err: std::fmt::Display>>(
     client: &impl GenericClient,
     statement: &str,
     day: &str,
-) -> Result<Vec<(Name, Spent)>, StoreError> {
+) -> Result<Vec<(Name, SpentAmount)>, StoreError> {
     let found = rows(client, statement, &[&day]).await?;
     read_all(&found, |row| {
-        Ok((parsed(row, 0)?, Spent { cost: get(row, 1)?, tokens: count(row, 2)? }))
+        Ok((parsed(row, 0)?, SpentAmount { cost: get(row, 1)?, tokens: count(row, 2)? }))
     })
 }
 

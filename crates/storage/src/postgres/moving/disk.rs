@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::files::Content;
 use super::logs::LogName;
-use super::{MoveError, Moved};
+use super::{MoveCounts, MoveError};
 use crate::{Home, ObjectKey};
 
 /// The folders that are moved. Everything else in a home belongs to this machine or can be made
@@ -106,7 +106,7 @@ pub(super) fn write(
     path: &Path,
     bytes: &[u8],
     modified: Option<SystemTime>,
-    moved: &mut Moved,
+    moved: &mut MoveCounts,
 ) -> Result<(), MoveError> {
     moved.bytes += bytes.len() as u64;
     if std::fs::read(path).is_ok_and(|there| there == bytes) {

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::server_side::ServerSide;
-use super::{MoveError, Moved};
+use super::{MoveCounts, MoveError};
 use crate::postgres::convert::get;
 use crate::postgres::files::PostgresFiles;
 use crate::postgres::query::{execute, row, rows};
@@ -35,7 +35,7 @@ pub(super) async fn into_server(
     server: &ServerSide,
     name: &str,
     content: &Content,
-    moved: &mut Moved,
+    moved: &mut MoveCounts,
 ) -> Result<(), MoveError> {
     moved.files += 1;
     moved.bytes += content.bytes.len() as u64;

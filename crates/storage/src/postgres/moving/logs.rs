@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use deadpool_postgres::GenericClient;
 
 use super::server_side::ServerSide;
-use super::{MoveError, Moved};
+use super::{MoveCounts, MoveError};
 use crate::StoreError;
 use crate::postgres::convert::{get, integer};
 use crate::postgres::files::Blobs;
@@ -53,7 +53,7 @@ pub(super) async fn into_server(
     server: &ServerSide,
     key: &LogName,
     log: &[u8],
-    moved: &mut Moved,
+    moved: &mut MoveCounts,
 ) -> Result<(), MoveError> {
     let lines = whole_lines(log);
     moved.logs += 1;

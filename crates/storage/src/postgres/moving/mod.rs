@@ -28,7 +28,7 @@ pub(crate) use server_side::half_moved;
 
 /// Counts of what was moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct MoveCounts {
     pub logs: u64,
     pub files: u64,
     pub rows: u64,
@@ -99,7 +99,7 @@ impl MovingServer {
     }
 
     /// Moves everything from a home to the server. This process must own the home.
-    pub async fn fill(&self, home: &Home, extras: &MoveExtras) -> Result<Moved, MoveError> {
+    pub async fn fill(&self, home: &Home, extras: &MoveExtras) -> Result<MoveCounts, MoveError> {
         let server = &self.side;
         let root = home.paths().root().to_owned();
         let tables = ledger::of_home(&home.paths().database()).await?.with_secrets(&extras.secrets);
@@ -107,7 +107,7 @@ impl MovingServer {
             return Err(MoveError::OpenRuns);
         }
         let found = disk::of_home(&root)?;
-        let mut moved = Moved { left_out: found.left_out, ..Moved::default() };
+        let mut moved = MoveCounts { left_out: found.left_out, ..MoveCounts::default() };
         for name in &found.files {
             files::into_server(server, name, &disk::content(&root.join(name))?, &mut moved).await?;
         }
@@ -124,11 +124,15 @@ impl MovingServer {
     }
 
     /// Moves everything from the server into an empty home. This process must own the home.
-    pub async fn read_into(&self, home: &Home, extras: &MoveExtras) -> Result<Moved, MoveError> {
+    pub async fn read_into(
+        &self,
+        home: &Home,
+        extras: &MoveExtras,
+    ) -> Result<MoveCounts, MoveError> {
         let server = &self.side;
         let root = home.paths().root().to_owned();
         disk::mark(home)?;
-        let mut moved = Moved::default();
+        let mut moved = MoveCounts::default();
         for key in logs::of_server(server).await? {
             let bytes = logs::bytes(&server.database.client().await?, &server.blobs, &key).await?;
             disk::write(&root.join(logs::path(&key)), &bytes, None, &mut moved)?;
@@ -146,7 +150,7 @@ impl MovingServer {
         ledger::of_home(&home.paths().database()).await?.same_as(&there)?;
         compare_contents(server, home, &disk::of_home(&root)?).await?;
         if let Some(text) = &extras.config {
-            disk::write(&home.paths().config(), text.as_bytes(), None, &mut Moved::default())?;
+            disk::write(&home.paths().config(), text.as_bytes(), None, &mut MoveCounts::default())?;
         }
         disk::unmark(home)?;
         server.unmark().await?;

@@ -56,7 +56,7 @@ macro_rules! added_lines {
 }
 pub(in crate::postgres) use added_lines;
 
-/// The columns from which `Appended` is read.
+/// The columns from which `LogAfterAppend` is read.
 macro_rules! appended_columns {
     () => {
         "next_pos, generation, next_seq - sealed_seq, next_pos - sealed_pos"
@@ -99,7 +99,7 @@ const APPEND: &str = concat!(
 
 /// The state of the log after an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Appended {
+pub(super) struct LogAfterAppend {
     pub(super) end: Pos,
     /// The number of rows that are not in any segment yet.
     pub(super) unsealed_rows: u64,
@@ -108,7 +108,7 @@ pub(super) struct Appended {
 
 /// The result of a statement that appends.
 pub(in crate::postgres) struct Written {
-    pub(super) appended: Appended,
+    pub(super) appended: LogAfterAppend,
     pub(in crate::postgres) log: LogState,
     /// The row that the statement returned; `None` if the answer was lost.
     pub(in crate::postgres) row: Option<Row>,
@@ -119,7 +119,7 @@ impl PostgresTurnLog {
         &self,
         lease: &Lease,
         lines: &[NewLine],
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<LogAfterAppend, StoreError> {
         let statement = AppendStatement { sql: APPEND, given: &[&false] };
         Ok(self.write(lease, lines, &statement).await?.appended)
     }
@@ -129,7 +129,7 @@ impl PostgresTurnLog {
         &self,
         lease: &Lease,
         lines: &[NewLine],
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<LogAfterAppend, StoreError> {
         let fence = self.leases.fence(lease)?;
         let statement = AppendStatement { sql: APPEND, given: &[&true] };
         let append = StatementAppend::new(self, lease, lines, &statement);
@@ -212,7 +212,7 @@ impl PostgresTurnLog {
 
 impl Written {
     fn read(row: Row) -> Result<Self, StoreError> {
-        let appended = Appended {
+        let appended = LogAfterAppend {
             end: Pos(count(&row, 0)?),
             unsealed_rows: count(&row, 2)?,
             unsealed_bytes: count(&row, 3)?,

@@ -22,7 +22,7 @@ use super::transaction::TransactionError;
 use crate::local::{live_lines, put_live_together};
 use crate::{Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 
-use append::Appended;
+use append::LogAfterAppend;
 pub(super) use append::{AppendStatement, Written, added_lines, appended_columns, is_held};
 use page::ReadLimits;
 pub use seal::Sealing;
@@ -229,7 +229,7 @@ impl PostgresTurnLog {
         Ok(written)
     }
 
-    async fn seal_if_due(&self, key: &SessionKey, appended: &Appended) {
+    async fn seal_if_due(&self, key: &SessionKey, appended: &LogAfterAppend) {
         if self.sealing.is_due(appended) {
             self.seal_now_or_beside(key).await;
         }

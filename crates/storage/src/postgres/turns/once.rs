@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::PostgresTurnLog;
-use super::append::{AppendStatement, Appended, NewLine, Written};
+use super::append::{AppendStatement, LogAfterAppend, NewLine, Written};
 use crate::postgres::transaction::TransactionError;
 use crate::{Attempt, Lease, LogState, LogTail, OneAppend, Pos, StoreError};
 
@@ -56,7 +56,7 @@ impl OneAppend for StatementAppend<'_> {
         let log = LogState { len, stamp: tail.state.stamp };
         self.log.leases.wrote(self.lease, log);
         // The next append sees how much is to be sealed.
-        let appended = Appended { end: Pos(len), unsealed_rows: 0, unsealed_bytes: 0 };
+        let appended = LogAfterAppend { end: Pos(len), unsealed_rows: 0, unsealed_bytes: 0 };
         Written { appended, log, row: None }
     }
 

@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use onyx_types::SessionKey;
 
-use super::append::Appended;
+use super::append::LogAfterAppend;
 use super::page::PlacedLine;
 use super::{LogKey, PostgresTurnLog};
 use crate::StoreError;
@@ -57,7 +57,7 @@ impl SegmentCache {
 }
 
 impl Sealing {
-    pub(super) fn is_due(self, appended: &Appended) -> bool {
+    pub(super) fn is_due(self, appended: &LogAfterAppend) -> bool {
         match self {
             Self::Beside { bytes } => appended.unsealed_bytes >= bytes,
             Self::AtOnce { rows } => appended.unsealed_rows >= rows,

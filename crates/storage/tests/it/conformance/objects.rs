@@ -1,4 +1,4 @@
-use onyx_storage::{Area, Expect, FoundObject, ObjectKey, StoreError, Wanted};
+use onyx_storage::{Area, Expect, FileLookup, FoundObject, ObjectKey, StoreError};
 use onyx_types::Hash;
 
 use super::Backend;
@@ -167,7 +167,7 @@ pub(crate) async fn the_end_of_a_file_is_read_without_the_rest(on: Backend) {
     }
     assert_eq!(on.objects.end(&key("nothing"), 9).await.unwrap(), None);
     let vault = Area::Vault("anna".parse().unwrap());
-    let wanted = |key, max_bytes| (vault.clone(), Wanted::End { key, max_bytes });
+    let wanted = |key, max_bytes| (vault.clone(), FileLookup::End { key, max_bytes });
     let found = on.files.find(vec![wanted(key("small"), 3), wanted(key("nothing"), 3)]).await;
     let found: Vec<_> = found.unwrap().into_iter().map(Result::unwrap).collect();
     let [FoundObject::End(end), FoundObject::Nothing] = &found[..] else { panic!("{found:?}") };
@@ -182,9 +182,10 @@ pub(crate) async fn many_are_found_in_one_go_each_with_its_own_answer(on: Backen
     let vault = Area::Vault(anna);
     let other = on.files.objects(&Area::Shared).unwrap();
     other.put(&key("a"), b"shared", Expect::Absent).await.unwrap();
-    let file =
-        |area: &Area, path, max_bytes| (area.clone(), Wanted::File { key: key(path), max_bytes });
-    let folder = |path, limit| (vault.clone(), Wanted::Folder { key: key(path), limit });
+    let file = |area: &Area, path, max_bytes| {
+        (area.clone(), FileLookup::File { key: key(path), max_bytes })
+    };
+    let folder = |path, limit| (vault.clone(), FileLookup::Folder { key: key(path), limit });
     let found = on.files.find(vec![
         folder("folder", 9),
         file(&vault, "folder/b", 9),

@@ -1,6 +1,6 @@
 use onyx_storage::{
     BeginIn, BeginRun, DaySpending, ModelUse, RunOutcome, RunRow, SessionFilter, SessionMarks,
-    SessionMeta, SessionStatus, Spent, StoreError, TitleSource, UsageRow,
+    SessionMeta, SessionStatus, SpentAmount, StoreError, TitleSource, UsageRow,
 };
 use onyx_types::{
     AgentId, LaneOrder, ModelId, RunStatus, SessionKey, SessionOrigin, Timestamp, TurnId, Usage,
@@ -211,7 +211,7 @@ pub(crate) async fn spending_adds_up_by_person_and_day(on: Backend) {
     assert_eq!(by_agent(key.agent.as_str(), "2026-03-01").await, 8.75);
     assert_eq!(by_agent("nobody", "2026-03-01").await, 0.0);
     let today = on.ledger.spending("2026-03-02").await.unwrap();
-    let four = Spent { cost: 4.0, tokens: 120 };
+    let four = SpentAmount { cost: 4.0, tokens: 120 };
     let expected =
         DaySpending { people: vec![(key.person.clone(), four)], agents: vec![(key.agent, four)] };
     assert_eq!(today, expected);
@@ -234,7 +234,7 @@ pub(crate) async fn each_agent_of_a_run_has_its_own_part_of_the_spending(on: Bac
     // Ending the run a second time changes nothing.
     on.ledger.end_run(ended).await.unwrap();
     let spending = on.ledger.spending(&day).await.unwrap();
-    let spent = |cost, tokens| Spent { cost, tokens };
+    let spent = |cost, tokens| SpentAmount { cost, tokens };
     assert_eq!(spending.agents, [(main, spent(0.1, 10)), (other, spent(0.05 + 0.1, 20))]);
     assert_eq!(spending.people[0].0, key.person);
     assert_eq!(spending.people[0].1.tokens, 30);

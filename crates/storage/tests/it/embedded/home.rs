@@ -3,8 +3,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use onyx_storage::{
-    Area, Delivery, Expect, FileEnd, Files as _, FoundObject, Home, HomeError, InboxRow, ObjectKey,
-    StoreError, Wanted,
+    Area, Delivery, Expect, FileEnd, FileLookup, Files as _, FoundObject, Home, HomeError,
+    InboxRow, ObjectKey, StoreError,
 };
 
 use crate::support::{Maker, TempStore};
@@ -130,9 +130,9 @@ async fn many_things_are_looked_up_in_one_go_and_each_answers_for_itself() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let area = |name: &str| Area::Agent(name.parse().unwrap());
-    let file = |path: &str| Wanted::File { key: path.parse().unwrap(), max_bytes: 8 };
-    let end = |path: &str| Wanted::End { key: path.parse().unwrap(), max_bytes: 8 };
-    let list = |path: &str| Wanted::Folder { key: path.parse().unwrap(), limit: 9 };
+    let file = |path: &str| FileLookup::File { key: path.parse().unwrap(), max_bytes: 8 };
+    let end = |path: &str| FileLookup::End { key: path.parse().unwrap(), max_bytes: 8 };
+    let list = |path: &str| FileLookup::Folder { key: path.parse().unwrap(), limit: 9 };
     fs::create_dir_all(folder.path().join("agents/main/skills")).unwrap();
     fs::write(folder.path().join("agents/main/SOUL.md"), "calm").unwrap();
     fs::write(folder.path().join("agents/main/LONG.md"), "longer than allowed").unwrap();

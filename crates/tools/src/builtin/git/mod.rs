@@ -178,7 +178,7 @@ impl Command {
     }
 
     /// The commands of a call that works only on this machine, in order.
-    fn steps(self, asked: &GitArguments, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
+    fn steps(self, arguments: &GitArguments, cx: &ToolCx) -> Result<Vec<Vec<String>>, ToolError> {
         let quiet = "--no-optional-locks";
         Ok(match self {
             Self::Status => {
@@ -188,27 +188,28 @@ impl Command {
             Self::Diff => {
                 let mut words = words(&[quiet, "diff", "--no-ext-diff", "--no-textconv"]);
                 words.push("--ignore-submodules=all".to_owned());
-                words.extend(asked.staged.then(|| "--staged".to_owned()));
+                words.extend(arguments.staged.then(|| "--staged".to_owned()));
                 words.push("--".to_owned());
-                words
-                    .extend(asked.path.as_deref().map(|path| in_repository(path, cx)).transpose()?);
+                words.extend(
+                    arguments.path.as_deref().map(|path| in_repository(path, cx)).transpose()?,
+                );
                 vec![words]
             }
             Self::Log => {
-                let count = format!("-{}", asked.count.unwrap_or(20));
+                let count = format!("-{}", arguments.count.unwrap_or(20));
                 let format = "--format=%h %ad %an: %s";
                 vec![words(&["log", &count, "--date=short", "--no-show-signature", format])]
             }
             Self::Commit => {
                 let mut add = words(&["add", "--all", "--"]);
                 let everything = [".".to_owned()];
-                for path in asked.paths.as_deref().unwrap_or(&everything) {
+                for path in arguments.paths.as_deref().unwrap_or(&everything) {
                     add.push(in_repository(path, cx)?);
                 }
                 let name = format!("user.name=Onyx ({})", cx.agent);
                 let by = ["-c", &name, "-c", "user.email=agent@onyx.invalid"];
                 let commit =
-                    ["commit", "--no-verify", "--no-gpg-sign", "--message", &asked.message];
+                    ["commit", "--no-verify", "--no-gpg-sign", "--message", &arguments.message];
                 vec![add, words(&[&by[..], &commit[..]].concat())]
             }
             Self::Pull | Self::Push => Vec::new(),
@@ -272,8 +273,8 @@ impl Work<'_> {
         match ran.ending {
             Ending::Exited(0) => Ok(ran.output.trim_end().to_owned()),
             ending => {
-                let said = ran.output.trim_end();
-                Err(ToolError::Heard(format!("git {}: {ending} {said}", command[0])))
+                let output = ran.output.trim_end();
+                Err(ToolError::Heard(format!("git {}: {ending} {output}", command[0])))
             }
         }
     }
@@ -290,8 +291,8 @@ impl Work<'_> {
             // failure.
             (Ending::Exited(1), _) => Ok(None),
             (ending, _) => {
-                let said = ran.output.trim();
-                Err(ToolError::Heard(format!("git rev-parse {name}: {ending} {said}")))
+                let output = ran.output.trim();
+                Err(ToolError::Heard(format!("git rev-parse {name}: {ending} {output}")))
             }
         }
     }
@@ -321,10 +322,10 @@ impl Git {
     /// Opens the repository of a call, and the workspace in which git works on it.
     async fn open(
         &self,
-        asked: &GitArguments,
+        arguments: &GitArguments,
         cx: &ToolCx,
     ) -> Result<(Repository, Arc<Workspace>), ToolError> {
-        let folder = asked.folder();
+        let folder = arguments.folder();
         let workspace = self.runtime.workspace(folder, cx).await?;
         let repository = Repository::open(&*workspace.files(cx)?, folder, cx).await?;
         Ok((repository, workspace))
@@ -333,26 +334,26 @@ impl Git {
     async fn transfer(
         &self,
         direction: Direction,
-        asked: &GitArguments,
+        arguments: &GitArguments,
         repository: &Repository,
         workspace: &Arc<Workspace>,
         cx: &ToolCx,
     ) -> Result<Transfer, ToolError> {
         let work = self.work(repository, workspace, Access::Look, None).await?;
-        Transfer::plan(direction, asked, &self.remotes, &work, cx).await
+        Transfer::plan(direction, arguments, &self.remotes, &work, cx).await
     }
 
     /// Pulls or pushes exactly what was approved: the same address, refs and commits.
     async fn exchange(
         &self,
         direction: Direction,
-        asked: &GitArguments,
+        arguments: &GitArguments,
         plan: &Plan,
         access: Access,
         cx: &ToolCx,
     ) -> Result<CommandResult, ToolError> {
-        let (repository, workspace) = self.open(asked, cx).await?;
-        let transfer = self.transfer(direction, asked, &repository, &workspace, cx).await?;
+        let (repository, workspace) = self.open(arguments, cx).await?;
+        let transfer = self.transfer(direction, arguments, &repository, &workspace, cx).await?;
         if !plan.has_targets(&transfer.targets()) {
             return Err(ToolError::Conflict("the repository or its remote".to_owned()));
         }
@@ -373,12 +374,12 @@ impl Git {
 
     async fn stay(
         &self,
-        asked: &GitArguments,
+        arguments: &GitArguments,
         access: Access,
         cx: &ToolCx,
     ) -> Result<CommandResult, ToolError> {
-        let mut steps = self.command.steps(asked, cx)?;
-        let (repository, workspace) = self.open(asked, cx).await?;
+        let mut steps = self.command.steps(arguments, cx)?;
+        let (repository, workspace) = self.open(arguments, cx).await?;
         if let (Command::Commit, Some(add)) = (self.command, steps.first_mut()) {
             let nested = repository.nested(&workspace).await?;
             add.extend(nested.iter().map(|path| format!(":(exclude,top,literal){path}")));
@@ -450,10 +451,10 @@ impl TypedTool for Git {
         }
     }
 
-    async fn plan(&self, asked: &GitArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let steps = self.command.steps(asked, cx)?;
+    async fn plan(&self, arguments: &GitArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let steps = self.command.steps(arguments, cx)?;
         let vault = cx.files.objects(&Area::Vault(cx.key.person.clone()))?;
-        let repository = Repository::open(&*vault, asked.folder(), cx).await?;
+        let repository = Repository::open(&*vault, arguments.folder(), cx).await?;
         if self.command == Command::Commit && repository.branch.is_none() {
             let message = "no branch is checked out; a commit would belong to none";
             return Err(ToolError::Arguments(message.to_owned()));
@@ -461,8 +462,8 @@ impl TypedTool for Git {
         let place = repository.name();
         let effect = self.spec.usual_effect;
         if let Some(direction) = self.command.direction() {
-            let workspace = self.runtime.workspace(asked.folder(), cx).await?;
-            let transfer = self.transfer(direction, asked, &repository, &workspace, cx).await?;
+            let workspace = self.runtime.workspace(arguments.folder(), cx).await?;
+            let transfer = self.transfer(direction, arguments, &repository, &workspace, cx).await?;
             let verb = match direction {
                 Direction::Pull => "Pull from",
                 Direction::Push => "Push to",
@@ -486,15 +487,15 @@ impl TypedTool for Git {
 
     async fn invoke(
         &self,
-        asked: GitArguments,
+        arguments: GitArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let access = self.command.access(plan.by());
         let plan = plan.into_inner();
         let ran = match self.command.direction() {
-            Some(direction) => self.exchange(direction, &asked, &plan, access, cx).await?,
-            None => self.stay(&asked, access, cx).await?,
+            Some(direction) => self.exchange(direction, &arguments, &plan, access, cx).await?,
+            None => self.stay(&arguments, access, cx).await?,
         };
         Ok(outcome(&ran, plan.summary))
     }

@@ -57,24 +57,24 @@ impl TypedTool for Comment {
         verb.of(one_line(text_argument(arguments, "text")))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        checked(&asked.text, LONGEST)?;
-        let urn = post_urn(&asked.post)?;
-        let shown = format!("Comment on {urn}\n\n{}", asked.text);
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        checked(&arguments.text, LONGEST)?;
+        let urn = post_urn(&arguments.post)?;
+        let shown = format!("Comment on {urn}\n\n{}", arguments.text);
         plan(&self.linkedin, &self.spec, cx, &shown)
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
-        let urn = post_urn(&asked.post)?;
+        let urn = post_urn(&arguments.post)?;
         let about = format!("on: {urn}");
-        let sharing = Sharing { kind: "comment", about: &about, text: &asked.text };
+        let sharing = Sharing { kind: "comment", about: &about, text: &arguments.text };
         let request = |profile: &Profile| {
-            let message = json!({"text": asked.text});
+            let message = json!({"text": arguments.text});
             let body = json!({"actor": profile.urn(), "object": urn, "message": message});
             let path = format!("rest/socialActions/{}/comments", urn.replace(':', "%3A"));
             Request { method: Method::POST, path: path.into(), body: Some(body) }

@@ -78,22 +78,22 @@ impl TypedTool for Post {
         verb.of(one_line(text_argument(arguments, "text")))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        checked(&asked.text, LONGEST)?;
-        let visibility = asked.visibility.unwrap_or(Visibility::Public);
-        let shown = format!("Post, {}\n\n{}", visibility.words(), asked.text);
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        checked(&arguments.text, LONGEST)?;
+        let visibility = arguments.visibility.unwrap_or(Visibility::Public);
+        let shown = format!("Post, {}\n\n{}", visibility.words(), arguments.text);
         plan(&self.linkedin, &self.spec, cx, &shown)
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
-        let visibility = asked.visibility.unwrap_or(Visibility::Public);
-        let sharing = Sharing { kind: "post", about: visibility.words(), text: &asked.text };
-        let commentary = little_text(&asked.text);
+        let visibility = arguments.visibility.unwrap_or(Visibility::Public);
+        let sharing = Sharing { kind: "post", about: visibility.words(), text: &arguments.text };
+        let commentary = little_text(&arguments.text);
         let request = |profile: &super::service::Profile| {
             let body = json!({
                 "author": profile.urn(),

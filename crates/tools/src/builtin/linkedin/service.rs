@@ -207,31 +207,31 @@ impl<'a> Service<'a> {
                 | EgressError::Client(_)),
             ) => return RequestOutcome::Failed(error.to_string()),
         };
-        let said = reason_of(&answer.body);
+        let reason = reason_of(&answer.body);
         match answer.status {
             200..=299 => RequestOutcome::Done,
             401 => RequestOutcome::TokenRefused,
             403 => RequestOutcome::Failed(format!(
-                "LinkedIn does not allow this (403){said}. Your application there needs the \
+                "LinkedIn does not allow this (403){reason}. Your application there needs the \
                  products \"Share on LinkedIn\" and \"Sign In with LinkedIn using OpenID Connect\"; \
                  after adding one, connect again in Settings → You → LinkedIn"
             )),
-            404 => RequestOutcome::Failed(format!("LinkedIn found nothing there (404){said}")),
+            404 => RequestOutcome::Failed(format!("LinkedIn found nothing there (404){reason}")),
             426 => RequestOutcome::Failed(format!(
-                "LinkedIn no longer answers the interface of {} (426){said}; the owner sets a newer \
+                "LinkedIn no longer answers the interface of {} (426){reason}; the owner sets a newer \
                  month as tools.linkedin.apiVersion",
                 self.place.version
             )),
             429 => RequestOutcome::Again {
                 after: answer.retry_after,
-                words: format!("LinkedIn got too many requests (429){said}"),
+                words: format!("LinkedIn got too many requests (429){reason}"),
             },
             503 => RequestOutcome::Again {
                 after: answer.retry_after,
-                words: format!("LinkedIn is not available (503){said}"),
+                words: format!("LinkedIn is not available (503){reason}"),
             },
-            status @ 500..=599 => open(format!("it answers {status}{said}")),
-            status => RequestOutcome::Failed(format!("LinkedIn answers {status}{said}")),
+            status @ 500..=599 => open(format!("it answers {status}{reason}")),
+            status => RequestOutcome::Failed(format!("LinkedIn answers {status}{reason}")),
         }
     }
 

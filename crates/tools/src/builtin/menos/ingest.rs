@@ -44,15 +44,15 @@ enum Content {
 }
 
 impl Content {
-    fn of(asked: &Arguments) -> Result<Self, ToolError> {
+    fn of(arguments: &Arguments) -> Result<Self, ToolError> {
         let wrong = |why: &str| Err(ToolError::Arguments(why.to_owned()));
-        match (&asked.url, &asked.text) {
+        match (&arguments.url, &arguments.text) {
             (Some(url), None) => {
                 let address = url.parse::<Address>();
                 address.map(Self::Address).map_err(|error| ToolError::Arguments(error.to_string()))
             }
             (None, Some(text)) => {
-                let title = asked.title.as_deref().map(str::trim).unwrap_or_default();
+                let title = arguments.title.as_deref().map(str::trim).unwrap_or_default();
                 if title.is_empty() {
                     return wrong("\"title\" is missing: a text in menos has one");
                 }
@@ -99,10 +99,10 @@ impl TypedTool for Ingest {
         Verb::new("put into menos", "putting into menos", "put into menos").of(what)
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        let content = Content::of(asked)?;
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        let content = Content::of(arguments)?;
         let base = self.menos.base()?;
-        let tags = match asked.tags.as_slice() {
+        let tags = match arguments.tags.as_slice() {
             [] => String::new(),
             tags => format!("\nTags: {}", tags.join(", ")),
         };
@@ -120,21 +120,21 @@ impl TypedTool for Ingest {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
         let service = self.menos.service(cx.clock.wall())?;
-        let kept = match Content::of(&asked)? {
-            Content::Address(address) => service.ingest_address(&address, &asked.tags).await,
+        let ingested = match Content::of(&arguments)? {
+            Content::Address(address) => service.ingest_address(&address, &arguments.tags).await,
             Content::Text { title, text } => {
-                let text = Text { title: &title, text: &text, tags: &asked.tags };
+                let text = Text { title: &title, text: &text, tags: &arguments.tags };
                 service.ingest_text(&text).await
             }
         };
-        let outcome = match kept {
-            Ok(kept) => ToolOutcome::ok(kept_text(&kept), plan.summary),
+        let outcome = match ingested {
+            Ok(ingested) => ToolOutcome::ok(kept_text(&ingested), plan.summary),
             // The error may repeat text of the server; the outcome counts as from outside below.
             Err(error) => ToolOutcome::error(error.to_string()),
         };
@@ -142,9 +142,9 @@ impl TypedTool for Ingest {
     }
 }
 
-fn kept_text(kept: &IngestedText) -> String {
-    let title = kept.title.as_deref().map(one_line).unwrap_or_default();
+fn kept_text(ingested: &IngestedText) -> String {
+    let title = ingested.title.as_deref().map(one_line).unwrap_or_default();
     let named = if title.is_empty() { String::new() } else { format!(" as {title:?}") };
-    let later = if kept.job_id.is_some() { "; it is still being processed" } else { "" };
-    format!("menos stored it{named}, id {}{later}", one_line(&kept.id))
+    let later = if ingested.job_id.is_some() { "; it is still being processed" } else { "" };
+    format!("menos stored it{named}, id {}{later}", one_line(&ingested.id))
 }

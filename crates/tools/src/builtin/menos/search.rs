@@ -59,8 +59,8 @@ impl TypedTool for Search {
         verb.of(text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        if asked.query.trim().is_empty() {
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        if arguments.query.trim().is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
         let base = self.menos.base()?;
@@ -70,14 +70,17 @@ impl TypedTool for Search {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let limit = asked.limit.unwrap_or(USUAL_HITS);
-        let hits =
-            self.menos.service(cx.clock.wall())?.search(&asked.query, &asked.tags, limit).await;
+        let limit = arguments.limit.unwrap_or(USUAL_HITS);
+        let hits = self
+            .menos
+            .service(cx.clock.wall())?
+            .search(&arguments.query, &arguments.tags, limit)
+            .await;
         let mut hits = match hits {
             Ok(hits) => hits,
             // The error may repeat text of the server, so it counts as from outside.

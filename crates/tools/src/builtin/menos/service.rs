@@ -8,7 +8,7 @@ use onyx_types::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::signing::{Signed, SigningKey};
+use super::signing::{SignedParts, SigningKey};
 use crate::ToolError;
 use crate::text::one_line;
 use crate::web::Web;
@@ -148,7 +148,7 @@ impl Service {
     ) -> Result<MenosReply, ToolError> {
         let (authority, path) = authority_and_path(to.as_str());
         let created = u64::try_from(self.now.as_millis() / 1_000).unwrap_or_default();
-        let signed = Signed { method: method.as_str(), path, authority, body: &body, created };
+        let signed = SignedParts { method: method.as_str(), path, authority, body: &body, created };
         let mut headers = self.key.headers(&signed);
         headers.extend(content_type.map(|kind| ("content-type".to_owned(), kind.to_owned())));
         let failed = |error| ToolError::Failed(format!("menos does not answer: {error}"));
@@ -159,12 +159,12 @@ impl Service {
 
     fn read<T: for<'a> Deserialize<'a>>(&self, answer: &MenosReply) -> Result<T, ToolError> {
         let failed = |why: String| Err(ToolError::Failed(why));
-        let said = reason_of(&answer.body);
+        let reason = reason_of(&answer.body);
         match answer.status {
             200..=299 => {}
             401 | 403 => {
                 return failed(format!(
-                    "menos refuses the key {}{said}; its public half belongs into menos's \
+                    "menos refuses the key {}{reason}; its public half belongs into menos's \
                      authorized_keys",
                     self.key.id()
                 ));
@@ -175,7 +175,7 @@ impl Service {
                     self.base, answer.status
                 ));
             }
-            status => return failed(format!("menos answers {status}{said}")),
+            status => return failed(format!("menos answers {status}{reason}")),
         }
         serde_json::from_slice(&answer.body)
             .or_else(|_| failed("menos's answer cannot be read".to_owned()))

@@ -24,7 +24,7 @@ pub(super) enum BadKey {
 }
 
 /// The parts of a request that are signed.
-pub(super) struct Signed<'a> {
+pub(super) struct SignedParts<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
     /// The host as the request names it.
@@ -58,7 +58,7 @@ impl SigningKey {
     }
 
     /// The headers that a signature adds to a request.
-    pub(super) fn headers(&self, request: &Signed<'_>) -> Vec<(String, String)> {
+    pub(super) fn headers(&self, request: &SignedParts<'_>) -> Vec<(String, String)> {
         let mut covered = vec![
             ("@method", request.method.to_owned()),
             ("@path", request.path.to_owned()),

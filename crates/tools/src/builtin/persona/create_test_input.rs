@@ -19,7 +19,7 @@ pub(super) struct Arguments {
 /// The arguments in a plan. The id is chosen with the plan, so that it stays the same if the call
 /// happens later.
 #[derive(Serialize, Deserialize)]
-struct Named {
+struct PlannedInput {
     id: String,
     content: String,
 }
@@ -44,8 +44,8 @@ impl TypedTool for CreateTestInput {
         Verb::new("add", "adding", "added").of(format!("the test input {content}"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let content = &asked.content;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let content = &arguments.content;
         if content.trim().is_empty() {
             return Err(ToolError::Arguments("a test input must not be empty".to_owned()));
         }
@@ -65,7 +65,7 @@ impl TypedTool for CreateTestInput {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Named { id, content } = arguments(&plan.arguments)?;
+        let PlannedInput { id, content } = arguments(&plan.arguments)?;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));
         files(cx)?.put_test_input(&id, &content, None, change).await.map_err(failed)?;
         let output = json!({"id": id.as_str(), "content": content});

@@ -33,9 +33,9 @@ impl TypedTool for DeleteTestInput {
         Verb::new("remove", "removing", "removed").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, asked: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, arguments: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let files = files(cx)?;
-        let TestInputArguments { id } = asked;
+        let TestInputArguments { id } = arguments;
         let found = existing(&files, id).await?;
         let preview = Change::between(&format!("tests/{id}.md"), &found.content.text, "").preview;
         let target = target(files.test_input_name(&found.id), Some(found.content.hash));
@@ -44,12 +44,12 @@ impl TypedTool for DeleteTestInput {
 
     async fn invoke(
         &self,
-        asked: TestInputArguments,
+        arguments: TestInputArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let TestInputArguments { id } = asked;
+        let TestInputArguments { id } = arguments;
         let base = base_of(&plan).ok_or_else(|| no_test_input(&id))?;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));
         files(cx)?.delete_test_input(&id, base, change).await.map_err(failed)?;

@@ -27,18 +27,18 @@ impl TypedTool for GetTestInput {
         Verb::new("read", "reading", "read").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, asked: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        reading_of(&self.0, &asked.id, cx).await
+    async fn plan(&self, arguments: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        reading_of(&self.0, &arguments.id, cx).await
     }
 
     async fn invoke(
         &self,
-        asked: TestInputArguments,
+        arguments: TestInputArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let TestInputArguments { id } = asked;
+        let TestInputArguments { id } = arguments;
         let found = existing(&files(cx)?, &id).await?;
         let output = json!({"id": found.id.as_str(), "content": found.content.text});
         Ok(ToolOutcome::ok(output.to_string(), plan.summary).from_origin(found.content.origin))

@@ -44,18 +44,18 @@ impl TypedTool for RunTestInput {
         Verb::new("try", "trying", "tried").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, asked: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        reading_of(&self.spec, &asked.id, cx).await
+    async fn plan(&self, arguments: &TestInputArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        reading_of(&self.spec, &arguments.id, cx).await
     }
 
     async fn invoke(
         &self,
-        asked: TestInputArguments,
+        arguments: TestInputArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let TestInputArguments { id } = asked;
+        let TestInputArguments { id } = arguments;
         let input = existing(&files(cx)?, &id).await?;
         let (person, persona) = (&cx.key.person, persona(cx)?);
         let answer = self.port.answer(person, persona, &input.content.text, &cx.cancel).await;

@@ -43,9 +43,9 @@ impl TypedTool for UpdatePersonaName {
         Verb::new("rename", "renaming", "renamed").of(format!("the persona to {name}"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let persona = persona(cx)?;
-        let Arguments { name } = asked;
+        let Arguments { name } = arguments;
         let before = self.port.name(persona).map_err(|fault| tool_error(&fault))?;
         let preview = Preview::Text { text: format!("{before} → {name}") };
         let target = Target::AgentSettings(persona.clone());
@@ -55,12 +55,12 @@ impl TypedTool for UpdatePersonaName {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { name } = asked;
+        let Arguments { name } = arguments;
         self.port.rename(persona(cx)?, &name).await.map_err(|fault| tool_error(&fault))?;
         Ok(ToolOutcome::ok(format!("the persona is called {name} now"), plan.summary))
     }

@@ -37,8 +37,8 @@ impl TypedTool for UpdateSystemPrompt {
         Verb::new("rewrite", "rewriting", "rewrote").of("the system prompt")
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { system_prompt } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { system_prompt } = arguments;
         if system_prompt.trim().is_empty() {
             return Err(ToolError::Arguments("the system prompt must not be empty".to_owned()));
         }
@@ -53,12 +53,12 @@ impl TypedTool for UpdateSystemPrompt {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { system_prompt } = asked;
+        let Arguments { system_prompt } = arguments;
         let change = change(cx, &self.0);
         let written = files(cx)?.set_system_prompt(&system_prompt, base_of(&plan), change).await;
         written.map_err(failed)?;

@@ -40,8 +40,8 @@ impl TypedTool for UpdateTestInput {
         Verb::new("rewrite", "rewriting", "rewrote").of(format!("the test input {id}"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { id, content } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { id, content } = arguments;
         if content.trim().is_empty() {
             return Err(ToolError::Arguments("a test input must not be empty".to_owned()));
         }
@@ -55,12 +55,12 @@ impl TypedTool for UpdateTestInput {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { id, content } = asked;
+        let Arguments { id, content } = arguments;
         let (id, change) = (test_id(&id)?, change(cx, &self.0));
         let written = files(cx)?.put_test_input(&id, &content, base_of(&plan), change).await;
         written.map_err(failed)?;

@@ -47,8 +47,8 @@ impl TypedTool for DeleteFile {
         verb.of(text_argument(arguments, "path")).about_file()
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path } = arguments;
         let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(path)?);
         let held = vault.any_file(&key).await?;
         let Some(held) = held else {
@@ -68,12 +68,12 @@ impl TypedTool for DeleteFile {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path } = asked;
+        let Arguments { path } = arguments;
         apply(&plan, cx).await?;
         let output = format!("deleted {}; undoing the run restores it", cx.paths.check(&path)?);
         Ok(ToolOutcome::ok(output, plan.summary))

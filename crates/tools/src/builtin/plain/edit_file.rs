@@ -52,8 +52,8 @@ impl TypedTool for EditFile {
         CallLabel { change: Some(change), ..label }
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path, old, new } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path, old, new } = arguments;
         let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(path)?);
         let Some(before) = vault.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; create it with write_file")));
@@ -68,12 +68,12 @@ impl TypedTool for EditFile {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path, .. } = asked;
+        let Arguments { path, .. } = arguments;
         apply(&plan, cx).await?;
         Ok(ToolOutcome::ok(format!("edited {}", cx.paths.check(&path)?), plan.summary))
     }

@@ -52,19 +52,19 @@ impl TypedTool for ListFiles {
         }
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let vault = AgentFiles::vault(cx)?;
-        Ok(reading(&self.0, vault.folder(folder(asked, cx)?.as_ref())))
+        Ok(reading(&self.0, vault.folder(folder(arguments, cx)?.as_ref())))
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let (vault, folder) = (AgentFiles::vault(cx)?, folder(&asked, cx)?);
+        let (vault, folder) = (AgentFiles::vault(cx)?, folder(&arguments, cx)?);
         let mut entries = match (vault.list(folder.as_ref(), MOST_ENTRIES + 1).await, folder) {
             (Err(StoreError::NotFound), Some(folder)) => {
                 return Err(ToolError::NotFound(format!("folder {folder}")));
@@ -83,8 +83,8 @@ impl TypedTool for ListFiles {
     }
 }
 
-fn folder(asked: &Arguments, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError> {
-    match bare(asked.path.as_deref().unwrap_or_default()) {
+fn folder(arguments: &Arguments, cx: &ToolCx) -> Result<Option<ObjectKey>, ToolError> {
+    match bare(arguments.path.as_deref().unwrap_or_default()) {
         "" => Ok(None),
         path => cx.paths.check(path).map(Some),
     }

@@ -40,7 +40,7 @@ struct Arguments {
 /// different required fields, and no schema lets a model write the second form.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Wanted {
+enum NoteArguments {
     Planned(Note),
     New(Arguments),
 }
@@ -109,7 +109,7 @@ impl MemoryWrite {
 
 #[async_trait]
 impl TypedTool for MemoryWrite {
-    type Arguments = Wanted;
+    type Arguments = NoteArguments;
 
     fn spec(&self) -> &ToolSpec {
         &self.0
@@ -125,11 +125,11 @@ impl TypedTool for MemoryWrite {
         }
     }
 
-    async fn plan(&self, asked: &Wanted, cx: &ToolCx) -> Result<Plan, ToolError> {
+    async fn plan(&self, arguments: &NoteArguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let new;
-        let note = match asked {
-            Wanted::Planned(note) => note,
-            Wanted::New(arguments) => {
+        let note = match arguments {
+            NoteArguments::Planned(note) => note,
+            NoteArguments::New(arguments) => {
                 new = Note::new(arguments, cx.clock.wall())?;
                 &new
             }
@@ -142,7 +142,7 @@ impl TypedTool for MemoryWrite {
 
     async fn invoke(
         &self,
-        _: Wanted,
+        _: NoteArguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {

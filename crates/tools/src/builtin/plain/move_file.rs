@@ -49,8 +49,8 @@ impl TypedTool for MoveFile {
         label.about(CallTargetKind::File, to)
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { from, to } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { from, to } = arguments;
         let vault = AgentFiles::vault(cx)?;
         let (from, to) = (cx.paths.check(from)?, cx.paths.check(to)?);
         let Some(file) = vault.seen(&from).await? else {
@@ -84,12 +84,12 @@ impl TypedTool for MoveFile {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { from, to } = asked;
+        let Arguments { from, to } = arguments;
         apply(&plan, cx).await?;
         let output = format!("moved {} to {}", cx.paths.check(&from)?, cx.paths.check(&to)?);
         Ok(ToolOutcome::ok(output, plan.summary))

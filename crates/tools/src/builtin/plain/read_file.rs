@@ -57,20 +57,20 @@ impl TypedTool for ReadFile {
         CallLabel { target: Some(target), ..label }
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path, .. } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path, .. } = arguments;
         let target = AgentFiles::vault(cx)?.target(cx, &cx.paths.check(path)?, None);
         Ok(reading(&self.0, target))
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path, from, lines } = asked;
+        let Arguments { path, from, lines } = arguments;
         let key = cx.paths.check(&path)?;
         let Some(seen) = AgentFiles::vault(cx)?.seen(&key).await? else {
             return Err(ToolError::NotFound(format!("file {key}; list_files shows what there is")));

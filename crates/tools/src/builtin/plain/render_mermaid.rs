@@ -76,19 +76,19 @@ impl TypedTool for RenderMermaid {
         Verb::new("draw", "drawing", "drew").of("a diagram")
     }
 
-    async fn plan(&self, asked: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
-        check(&asked.code)?;
+    async fn plan(&self, arguments: &Arguments, _: &ToolCx) -> Result<Plan, ToolError> {
+        check(&arguments.code)?;
         Ok(reading(&self.0, Target::Diagram))
     }
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         _: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { code } = asked;
+        let Arguments { code } = arguments;
         // Every surface can show a code block; surfaces that can draw diagrams draw it.
         Ok(ToolOutcome::ok(format!("```mermaid\n{}\n```", code.trim()), plan.summary))
     }

@@ -61,8 +61,8 @@ impl TypedTool for SearchFiles {
         verb.of(text_argument(arguments, "query"))
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { query, path } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { query, path } = arguments;
         if query.trim().is_empty() {
             return Err(ToolError::Arguments("\"query\" is empty".into()));
         }
@@ -72,12 +72,12 @@ impl TypedTool for SearchFiles {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { query, path } = asked;
+        let Arguments { query, path } = arguments;
         let found = search(&query.to_lowercase(), folder(path.as_deref(), cx)?, cx).await?;
         let mut output = found.lines.join("\n");
         if found.lines.is_empty() {

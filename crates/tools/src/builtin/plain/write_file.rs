@@ -46,8 +46,8 @@ impl TypedTool for WriteFile {
         verb.of(text_argument(arguments, "path")).about_file()
     }
 
-    async fn plan(&self, asked: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
-        let Arguments { path, content } = asked;
+    async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
+        let Arguments { path, content } = arguments;
         let (vault, key) = (AgentFiles::vault(cx)?, cx.paths.check(path)?);
         let (base, text) = match vault.read(&key).await? {
             Some(reading) => (Some(reading.hash), reading.text),
@@ -63,12 +63,12 @@ impl TypedTool for WriteFile {
 
     async fn invoke(
         &self,
-        asked: Arguments,
+        arguments: Arguments,
         plan: Authorised<Plan>,
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let Arguments { path, content } = asked;
+        let Arguments { path, content } = arguments;
         apply(&plan, cx).await?;
         let output = format!("wrote {} ({} bytes)", cx.paths.check(&path)?, content.len());
         Ok(ToolOutcome::ok(output, plan.summary))

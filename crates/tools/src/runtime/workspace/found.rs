@@ -11,7 +11,7 @@ use super::checkout::{Contents, MOST_BYTES, MOST_FILES};
 use super::left::is_in_repository;
 
 /// The files that a copy holds.
-pub(super) struct Found {
+pub(super) struct CopyContents {
     pub(super) files: Contents,
     /// Entries that the store cannot keep, with the reasons.
     pub(super) left_out: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Found {
 
 /// Reads the copy. The outer error is the disk's; the inner one says that the copy holds too much.
 #[allow(clippy::disallowed_methods, reason = "a copy of ours; no link of it is followed")]
-pub(super) fn look(root: &Path) -> std::io::Result<Result<Found, String>> {
+pub(super) fn look(root: &Path) -> std::io::Result<Result<CopyContents, String>> {
     let mut walk = Walk { root, entries: 0, bytes: 0, files: Vec::new(), left_out: Vec::new() };
     // The command may have removed the rights to the folder itself.
     std::fs::set_permissions(root, Permissions::from_mode(0o700))?;
@@ -38,7 +38,7 @@ pub(super) fn look(root: &Path) -> std::io::Result<Result<Found, String>> {
     for (key, path) in walk.files {
         files.insert(key, Hash::of(&readable(&path, || read(&path))?));
     }
-    Ok(Ok(Found { files, left_out: walk.left_out }))
+    Ok(Ok(CopyContents { files, left_out: walk.left_out }))
 }
 
 /// Reads a file of the copy.

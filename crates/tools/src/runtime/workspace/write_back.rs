@@ -8,7 +8,7 @@ use onyx_storage::ObjectKey;
 use onyx_types::{Hash, Origin};
 
 use super::checkout::{Checkout, Contents, blocking};
-use super::found::{self, Found};
+use super::found::{self, CopyContents};
 use super::left::{
     CommandChanges, Steering, change_of, is_git_data, is_in_repository, listed, proposed,
     repository_of,
@@ -44,7 +44,7 @@ pub(super) async fn write_back(
     cx: &ToolCx,
 ) -> Result<CommandChanges, ToolError> {
     let root = checkout.root().to_owned();
-    let Found { files, left_out } = match blocking(move || found::look(&root)).await? {
+    let CopyContents { files, left_out } = match blocking(move || found::look(&root)).await? {
         Ok(found) => found,
         Err(too_much) => {
             return Ok(CommandChanges::failed(format!(

@@ -11,7 +11,7 @@ use onyx_knowledge::{Index, IndexSettings};
 use onyx_storage::{AuditRow, Home, Ledger, LocalObjects, Store};
 use onyx_test_support::ManualClock;
 use onyx_tools::{
-    Artifacts, Decisions, Execution, LiveOutput, Masker, Offered, PathRules, Policy, Services,
+    Artifacts, Decisions, Execution, LiveOutput, Masker, OfferState, PathRules, Policy, Services,
     Tool, ToolCx, ToolSettings, Toolbox, builtin_tools, index_tools,
 };
 use onyx_types::{
@@ -236,6 +236,6 @@ fn context(store: &Store, clock: Arc<ManualClock>) -> ToolCx {
         decisions: Decisions::none(Duration::from_secs(86_400)),
         standing: None,
         audience: onyx_tools::Audience::default(),
-        offered: Offered::Now,
+        offered: OfferState::Now,
     }
 }

@@ -3,15 +3,15 @@
 mod blocks;
 
 use onyx_agent::ClientInput;
-use onyx_types::{Effort, Knob, ResponseFormat, ToolChoice, ToolOffer};
+use onyx_types::{Effort, ResponseFormat, SamplingSetting, ToolChoice, ToolOffer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::choice::tool_use;
 use super::fields::Fields;
-use super::knobs::{RequestedKnobs, effort};
 use super::makers_tools::{MakersTool, makers_tool};
+use super::model_settings::{RequestedSettings, effort};
 use super::{ClientRequest, joined};
 use crate::Problem;
 use crate::wire::typed;
@@ -171,7 +171,7 @@ struct Tool {
 pub(crate) fn messages(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
     let mut left_out = FIELDS.left_out(&body)?;
     let mut request: Request = typed(body.into())?;
-    let asked = request.asked()?;
+    let requested = request.requested_settings()?;
     let mut system: Vec<String> = request.system.take().map(Text::joined).into_iter().collect();
     let mut turns = Vec::new();
     for (index, message) in request.messages.into_iter().enumerate() {
@@ -192,19 +192,19 @@ pub(crate) fn messages(body: Map<String, Value>) -> Result<ClientRequest, Proble
         tools,
         response_format: format.or(request.output_format).map(Format::wanted),
         temperature: request.temperature,
-        sampling: asked.sampling,
+        sampling: requested.sampling,
         max_output_tokens: Some(request.max_tokens),
         ..ClientInput::default()
     };
-    Ok(ClientRequest { client, left_out, knobs: asked.knobs, ..ClientRequest::default() })
+    Ok(ClientRequest { client, left_out, settings: requested.settings, ..ClientRequest::default() })
 }
 
 impl Request {
-    fn asked(&mut self) -> Result<RequestedKnobs, Problem> {
-        let mut asked = RequestedKnobs::default();
-        asked.top_p(self.top_p);
-        asked.top_k(self.top_k);
-        asked.stop(self.stop_sequences.take().unwrap_or_default(), "stop_sequences");
+    fn requested_settings(&mut self) -> Result<RequestedSettings, Problem> {
+        let mut requested = RequestedSettings::default();
+        requested.top_p(self.top_p);
+        requested.top_k(self.top_k);
+        requested.stop(self.stop_sequences.take().unwrap_or_default(), "stop_sequences");
         let thinking = self.thinking.as_ref().map(|thinking| match thinking {
             Thinking::Enabled { budget_tokens } => Effort::of_budget(*budget_tokens),
             Thinking::Adaptive {} => Effort::Medium,
@@ -214,11 +214,11 @@ impl Request {
         let level = level.map(|word| effort("output_config.effort", word)).transpose()?;
         // Turning thinking off is always possible, also for a model that cannot think.
         let thinks = thinking.is_some_and(|thinking| thinking != Effort::None);
-        asked.note(Knob::Effort, "thinking", thinks);
-        asked.note(Knob::Effort, "output_config.effort", level.is_some());
+        requested.note(SamplingSetting::Effort, "thinking", thinks);
+        requested.note(SamplingSetting::Effort, "output_config.effort", level.is_some());
         let wanted = if thinks || thinking.is_none() { level.or(thinking) } else { thinking };
-        asked.sampling.effort = wanted;
-        Ok(asked)
+        requested.sampling.effort = wanted;
+        Ok(requested)
     }
 }
 

@@ -3,14 +3,14 @@
 mod items;
 
 use onyx_agent::ClientInput;
-use onyx_types::{Knob, ResponseFormat, ToolChoice, ToolOffer};
+use onyx_types::{ResponseFormat, SamplingSetting, ToolChoice, ToolOffer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::choice::{Mode, tool_use};
 use super::fields::Fields;
-use super::knobs::{RequestedKnobs, effort, verbosity};
+use super::model_settings::{RequestedSettings, effort, verbosity};
 use super::{ClientRequest, joined, text_input_schema};
 use crate::Problem;
 use crate::wire::{ToolForm, ToolForms, typed};
@@ -161,12 +161,12 @@ enum Format {
 pub(crate) fn responses(body: Map<String, Value>) -> Result<ClientRequest, Problem> {
     let mut left_out = FIELDS.left_out(&body)?;
     let request: Request = typed(body.into())?;
-    let asked = request.asked()?;
+    let requested = request.requested_settings()?;
     let conversation = Conversation::read(request.input, request.instructions)?;
     for kind in &conversation.left_out {
         note(&mut left_out, format!("input[].{kind}"));
     }
-    let mut offered = Offered::default();
+    let mut offered = OfferedTools::default();
     for (index, tool) in request.tools.into_iter().flatten().enumerate() {
         offered.add(tool, &format!("tools[{index}]"), &mut left_out)?;
     }
@@ -184,7 +184,7 @@ pub(crate) fn responses(body: Map<String, Value>) -> Result<ClientRequest, Probl
         tools: offered.tools,
         response_format: format.and_then(Format::wanted),
         temperature: request.temperature,
-        sampling: asked.sampling,
+        sampling: requested.sampling,
         max_output_tokens: request.max_output_tokens,
         ..ClientInput::default()
     };
@@ -192,7 +192,7 @@ pub(crate) fn responses(body: Map<String, Value>) -> Result<ClientRequest, Probl
         client,
         previous: request.previous_response_id,
         left_out,
-        knobs: asked.knobs,
+        settings: requested.settings,
         forms: offered.forms,
         cache_key: request.prompt_cache_key,
     })
@@ -205,28 +205,32 @@ fn note(left_out: &mut Vec<String>, name: String) {
 }
 
 impl Request {
-    fn asked(&self) -> Result<RequestedKnobs, Problem> {
-        let mut asked = RequestedKnobs::default();
-        asked.top_p(self.top_p);
-        asked.note(Knob::CacheKey, "prompt_cache_key", self.prompt_cache_key.is_some());
+    fn requested_settings(&self) -> Result<RequestedSettings, Problem> {
+        let mut requested = RequestedSettings::default();
+        requested.top_p(self.top_p);
+        requested.note(
+            SamplingSetting::CacheKey,
+            "prompt_cache_key",
+            self.prompt_cache_key.is_some(),
+        );
         let level = self.reasoning.as_ref().and_then(|reasoning| reasoning.effort.as_deref());
         let level = level.map(|word| effort("reasoning.effort", word)).transpose()?;
-        asked.effort(level, "reasoning.effort");
+        requested.effort(level, "reasoning.effort");
         let level = self.text.as_ref().and_then(|text| text.verbosity.as_deref());
         let level = level.map(|word| verbosity("text.verbosity", word)).transpose()?;
-        asked.verbosity(level, "text.verbosity");
-        Ok(asked)
+        requested.verbosity(level, "text.verbosity");
+        Ok(requested)
     }
 }
 
 /// The client's tools as they are offered to the model.
 #[derive(Default)]
-struct Offered {
+struct OfferedTools {
     tools: Vec<ToolOffer>,
     forms: ToolForms,
 }
 
-impl Offered {
+impl OfferedTools {
     /// Tools that run at the maker are left out and reported.
     fn add(&mut self, tool: Tool, path: &str, left_out: &mut Vec<String>) -> Result<(), Problem> {
         match tool.kind.as_str() {

@@ -57,18 +57,18 @@ impl<W: AnswerWriter + ?Sized> AnswerWriter for Box<W> {
 }
 
 /// A run in another maker's format.
-pub struct Streamed<W> {
+pub struct StreamedRun<W> {
     fold: AnswerFold,
     writer: W,
 }
 
-impl<W: AnswerWriter> Streamed<W> {
+impl<W: AnswerWriter> StreamedRun<W> {
     pub fn new(fold: AnswerFold, writer: W) -> Self {
         Self { fold, writer }
     }
 }
 
-impl<W: AnswerWriter> Encoder for Streamed<W> {
+impl<W: AnswerWriter> Encoder for StreamedRun<W> {
     type Frame = Bytes;
 
     fn encode(&mut self, envelope: &Envelope) -> Vec<Bytes> {

@@ -1,7 +1,7 @@
 //! Model settings as the formats write them, with the client's own name of each, so that the client
 //! can be told which settings the model's format lacks.
 
-use onyx_types::{Effort, Knob, Sampling, Verbosity};
+use onyx_types::{Effort, Sampling, SamplingSetting, Verbosity};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,41 +9,46 @@ use crate::Problem;
 
 /// The requested settings, each with the field that asked for it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RequestedKnobs {
+pub(super) struct RequestedSettings {
     pub(super) sampling: Sampling,
-    pub(super) knobs: Vec<(Knob, &'static str)>,
+    pub(super) settings: Vec<(SamplingSetting, &'static str)>,
 }
 
-impl RequestedKnobs {
+impl RequestedSettings {
     /// Records that a field asks for this setting, if it does.
-    pub(super) fn note(&mut self, knob: Knob, field: &'static str, asked: bool) {
-        if asked {
-            self.knobs.push((knob, field));
+    pub(super) fn note(
+        &mut self,
+        setting: SamplingSetting,
+        field: &'static str,
+        is_requested: bool,
+    ) {
+        if is_requested {
+            self.settings.push((setting, field));
         }
     }
 
     pub(super) fn top_p(&mut self, value: Option<f32>) {
-        self.note(Knob::TopP, "top_p", value.is_some_and(|value| value < 1.0));
+        self.note(SamplingSetting::TopP, "top_p", value.is_some_and(|value| value < 1.0));
         self.sampling.top_p = value;
     }
 
     pub(super) fn top_k(&mut self, value: Option<u32>) {
-        self.note(Knob::TopK, "top_k", value.is_some());
+        self.note(SamplingSetting::TopK, "top_k", value.is_some());
         self.sampling.top_k = value;
     }
 
     pub(super) fn stop(&mut self, words: Vec<String>, field: &'static str) {
-        self.note(Knob::Stop, field, !words.is_empty());
+        self.note(SamplingSetting::Stop, field, !words.is_empty());
         self.sampling.stop = words;
     }
 
     pub(super) fn effort(&mut self, effort: Option<Effort>, field: &'static str) {
-        self.note(Knob::Effort, field, effort.is_some());
+        self.note(SamplingSetting::Effort, field, effort.is_some());
         self.sampling.effort = effort.or(self.sampling.effort);
     }
 
     pub(super) fn verbosity(&mut self, verbosity: Option<Verbosity>, field: &'static str) {
-        self.note(Knob::Verbosity, field, verbosity.is_some());
+        self.note(SamplingSetting::Verbosity, field, verbosity.is_some());
         self.sampling.verbosity = verbosity;
     }
 }
