@@ -62,6 +62,7 @@ def play(network, objects, binary, base, outside, seed, seconds):
         for gateway in gateways:
             gateway.start()
         outside_of.accept(gateways[0])
+        done_before = len(outside.done())
         job.begin(gateways[0])
         faults = Faults(database, name, gateways, dice, may_fail_over=dice.random() < 0.5)
         seen = take_part(gateways, faults, open_runs(database, name), seed, seconds)
@@ -70,7 +71,7 @@ def play(network, objects, binary, base, outside, seed, seconds):
         store = Store(objects.host, objects.port, f"{bucket}/{name}")
         found, books = read_back(database, name, store), read_books(database, name)
         wrong = faults.wrong + check.check(seen.sent, found) + check.same_everywhere(gateways, seen.sent)
-        wrong += judge(seen, found, books, outside.done()) + check_audit(gateways, check.asked)
+        wrong += judge(seen, found, books, outside.done()[done_before:]) + check_audit(gateways, check.asked)
         return Played(record(seed, seconds, seen, books, faults, wrong), wrong, folder)
     finally:
         for gateway in gateways:

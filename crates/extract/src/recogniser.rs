@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::ExtractError;
-use crate::helper::{HelperProcess, RECOGNISING_SECONDS, Silence, Task};
+use crate::helper::{HelperProcess, NoHelperAnswer, RECOGNISING_SECONDS, Task};
 
 /// The most languages that a picture is read with, because each makes reading slower.
 const MOST_LANGUAGES: usize = 4;
@@ -72,9 +72,9 @@ impl Recogniser {
         let seconds = self.patience.as_secs();
         match self.run(&["stdin", "stdout", "-l", languages], picture, self.patience).await {
             Ok(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
-            Err(Silence::NotStarted(error)) => Err(ExtractError::Reader(error.to_string())),
-            Err(Silence::Ended) => Err(ExtractError::TooCostly { seconds }),
-            Err(Silence::Failed) => {
+            Err(NoHelperAnswer::NotStarted(error)) => Err(ExtractError::Reader(error.to_string())),
+            Err(NoHelperAnswer::Ended) => Err(ExtractError::TooCostly { seconds }),
+            Err(NoHelperAnswer::Failed) => {
                 Err(ExtractError::Damaged("`tesseract` cannot open the picture".to_owned()))
             }
         }
@@ -83,8 +83,8 @@ impl Recogniser {
     async fn answer_to(&self, question: &str) -> Result<String, ExtractError> {
         match self.run(&[question], b"", PATIENCE_FOR_QUESTIONS).await {
             Ok(answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
-            Err(Silence::NotStarted(error)) => Err(ExtractError::Reader(error.to_string())),
-            Err(Silence::Ended | Silence::Failed) => {
+            Err(NoHelperAnswer::NotStarted(error)) => Err(ExtractError::Reader(error.to_string())),
+            Err(NoHelperAnswer::Ended | NoHelperAnswer::Failed) => {
                 Err(ExtractError::Reader(format!("`tesseract {question}` failed")))
             }
         }
@@ -95,7 +95,7 @@ impl Recogniser {
         arguments: &[&str],
         input: &[u8],
         patience: Duration,
-    ) -> Result<Vec<u8>, Silence> {
+    ) -> Result<Vec<u8>, NoHelperAnswer> {
         let task = Task::Recognise {
             program: self.program.clone(),
             arguments: arguments.iter().map(OsString::from).collect(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::helper::{Answer, HelperProcess, PARSING_SECONDS, Silence, Task};
+use crate::helper::{Answer, HelperProcess, NoHelperAnswer, PARSING_SECONDS, Task};
 use crate::pdf::{self, Page, Section};
 use crate::recogniser::{Recogniser, Recognition};
 use crate::{Document, ExtractError, ExtractedText, Kind, LARGEST_DOCUMENT};
@@ -138,8 +138,8 @@ impl Reader {
         let died = ExtractError::TooCostly { seconds: self.patience.as_secs() };
         match self.helper.ask(task, bytes, self.patience).await {
             Ok(answer) => Answer::of_bytes(answer).ok_or(died),
-            Err(Silence::NotStarted(error)) => Err(ExtractError::Reader(error.to_string())),
-            Err(Silence::Ended | Silence::Failed) => Err(died),
+            Err(NoHelperAnswer::NotStarted(error)) => Err(ExtractError::Reader(error.to_string())),
+            Err(NoHelperAnswer::Ended | NoHelperAnswer::Failed) => Err(died),
         }
     }
 }

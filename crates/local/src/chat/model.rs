@@ -12,7 +12,7 @@ use onyx_types::{
 use super::calls::Words;
 use super::encode::{Ability, encode};
 use crate::gguf::Gguf;
-use crate::worker::{Chat, Ended, Keeper, Order, OrderReplies, Reply};
+use crate::worker::{AnswerEnd, Chat, Keeper, Order, OrderReplies, Reply};
 
 /// Models with fewer parameters cannot choose tools: SmolLM2-135M chose the right one 2 times in
 /// 10.
@@ -150,8 +150,8 @@ impl Running {
                     ..Usage::default()
                 }));
                 let reason = match how {
-                    Ended::Stop => FinishReason::Stop,
-                    Ended::Length => FinishReason::Length,
+                    AnswerEnd::Stop => FinishReason::Stop,
+                    AnswerEnd::Length => FinishReason::Length,
                 };
                 let words = self.words.take();
                 let ended = words.map_or(Ok(reason), |words| words.end(reason, &mut events))?;

@@ -11,7 +11,7 @@ use super::slot::{Slot, Task};
 use super::words::Utf8;
 use super::{Load, grammar};
 use crate::chat::Template;
-use crate::worker::{Chat, Ended, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
+use crate::worker::{AnswerEnd, Chat, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
 
 /// How many answers are generated at once; others wait for a slot.
 const SLOTS: i32 = 4;
@@ -309,7 +309,7 @@ impl Engine<'_> {
         let Some(task) = &mut self.slots[place].task else { return Ok(()) };
         let token = task.sampler.next(&self.context, index);
         if self.model.ends_answer(token) {
-            return self.end(place, Ended::Stop, replies);
+            return self.end(place, AnswerEnd::Stop, replies);
         }
         let text = task.text.add(&self.model.bytes_of(token, Marks::LeftOut));
         task.said += 1;
@@ -318,13 +318,13 @@ impl Engine<'_> {
         if !text.is_empty() {
             replies.send(&Reply::Piece { id: task.id, text })?;
         }
-        if full { self.end(place, Ended::Length, replies) } else { Ok(()) }
+        if full { self.end(place, AnswerEnd::Length, replies) } else { Ok(()) }
     }
 
     fn end(
         &mut self,
         place: usize,
-        how: Ended,
+        how: AnswerEnd,
         replies: &mut Replies,
     ) -> Result<(), NobodyListens> {
         let Some(task) = self.slots[place].task.take() else { return Ok(()) };
