@@ -29,7 +29,7 @@ use onyx_types::{
 };
 
 use crate::ToolError;
-use crate::artifacts::{Artifacts, Before};
+use crate::artifacts::{Artifacts, EarlierArtifacts};
 use crate::gate::Policy;
 use crate::mask::Masker;
 use crate::ports::Hooks;
@@ -206,7 +206,7 @@ impl Toolbox {
     async fn finished(&self, outcome: ToolOutcome, cx: &ToolCx) -> ToolOutcome {
         let outcome = self.masked(outcome);
         let (outcome, before) = bound(outcome, &self.services.artifacts, cx).await;
-        if before == Before::None {
+        if before == EarlierArtifacts::None {
             self.offer_anew();
         }
         outcome

@@ -3,7 +3,7 @@
 use onyx_types::{Origin, ToolOutcome};
 
 use crate::ToolCx;
-use crate::artifacts::{Artifacts, Before};
+use crate::artifacts::{Artifacts, EarlierArtifacts};
 
 /// The most bytes of one output that a model is given.
 const OUTPUT_BYTES: usize = 32 * 1024;
@@ -19,12 +19,12 @@ pub(super) async fn bound(
     mut outcome: ToolOutcome,
     artifacts: &Artifacts,
     cx: &ToolCx,
-) -> (ToolOutcome, Before) {
-    let mut before = Before::Some;
+) -> (ToolOutcome, EarlierArtifacts) {
+    let mut before = EarlierArtifacts::Some;
     for attached in std::mem::take(&mut outcome.attached) {
         let (kept, first) = keep(&attached.text, outcome.origin, artifacts, cx).await;
-        if first == Before::None {
-            before = Before::None;
+        if first == EarlierArtifacts::None {
+            before = EarlierArtifacts::None;
         }
         let (name, size) = (&attached.name, attached.text.len());
         outcome.output.push_str(&format!("\n[{name}: {size} bytes; {}]", kept.note));
@@ -33,8 +33,8 @@ pub(super) async fn bound(
     if outcome.output.len() > OUTPUT_BYTES {
         let whole = std::mem::take(&mut outcome.output);
         let (kept, first) = keep(&whole, outcome.origin, artifacts, cx).await;
-        if first == Before::None {
-            before = Before::None;
+        if first == EarlierArtifacts::None {
+            before = EarlierArtifacts::None;
         }
         outcome.output = shorten(&whole, &kept.note);
         outcome.artifact = kept.artifact.or(outcome.artifact);
@@ -54,7 +54,7 @@ async fn keep(
     origin: Origin,
     artifacts: &Artifacts,
     cx: &ToolCx,
-) -> (ShortenedOutput, Before) {
+) -> (ShortenedOutput, EarlierArtifacts) {
     match artifacts.keep(&cx.key, cx.run, text, origin).await {
         Ok((artifact, before)) => {
             let note = format!(
@@ -66,7 +66,7 @@ async fn keep(
         Err(error) => {
             tracing::warn!(run = %cx.run, %error, "an output could not be kept whole");
             let note = format!("the whole could not be kept: {error}");
-            (ShortenedOutput { note, artifact: None }, Before::Some)
+            (ShortenedOutput { note, artifact: None }, EarlierArtifacts::Some)
         }
     }
 }
