@@ -59,7 +59,7 @@ async function listening(page: Page): Promise<Listener> {
   };
 }
 
-test('who looks elsewhere is told that an answer is there and that something waits, once a click has asked for it, and a click on that leads there', async () => {
+test('somebody who looks elsewhere is notified of an answer and of what waits, once they allowed it, and a click on a notification opens its place', async () => {
   const at = await share([{ text: 'one' }, ...write('told.md')], { agents: CAREFUL });
   const page = await open(at, '/settings');
   const notify = page.getByRole('switch', { name: 'Notify' });

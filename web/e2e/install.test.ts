@@ -75,7 +75,7 @@ const clicked = (worker: Worker) =>
     return front;
   });
 
-test('a click on what an installed app tells brings its tab to the front, the one that shows it if there is one', async () => {
+test('a click on a notification of an installed app brings its tab to the front, the one that shows it if there is one', async () => {
   const at = await share([]);
   const page = await open(at, '/settings', { serviceWorkers: 'allow' });
   await page.context().grantPermissions(['notifications'], { origin: at.url });
