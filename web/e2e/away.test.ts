@@ -115,12 +115,16 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await page.getByText('2 decisions wait to be sent').waitFor();
     await card(page, two).getByRole('button', { name: 'Undo' }).click();
     await card(page, two).getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await page.clock.install();
     await page.reload();
     await page.getByText('1 decision waits to be sent').waitFor();
     expect(await written(at, one)).toBeUndefined();
+    // The page's clock stands still, so that only the button tries again.
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
     await sky.change('live');
     await page.getByRole('button', { name: 'Try now' }).click();
     await expect.poll(() => written(at, one)).toBe('new\n');
+    await page.clock.resume();
     await card(page, two).waitFor();
     expect(await written(at, two)).toBeUndefined();
     // Meanwhile somebody else has decided the other draft.

@@ -36,6 +36,8 @@ pub enum KeptMessage {
 
 /// How often a request looks for the message that another request stores.
 const STORED_SOON: Duration = Duration::from_millis(20);
+/// The longest pause before a promised message is tried again. The pauses double up to it.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What a client id stands for.
 enum FirstOrRepeat {
@@ -137,6 +139,7 @@ impl Conversations {
 
     async fn keep_promise(&self, person: &PersonId, session: SessionId, message: TurnId) {
         let promises = &self.shared.promises;
+        let mut pause = LOOK;
         while promises.is_promised(message) {
             match self.answer_to(person, session, message, AfterFailure::Replay).await {
                 Ok(_) => {
@@ -146,6 +149,13 @@ impl Conversations {
                 // The gateway is busy, so this waits and tries again.
                 Err(fault) if fault.code == ErrorCode::Overloaded => {
                     self.shared.clock.sleep(LOOK).await;
+                }
+                // Other gateways take over what could not be answered here. A gateway that is alone
+                // tries again itself, because the message would wait until the next start otherwise.
+                Err(fault) if may_be_answered_later(&fault) && !self.shared.runs.has_others() => {
+                    tracing::warn!(%session, %fault, "a waiting message could not be answered yet");
+                    self.shared.clock.sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
                 }
                 Err(fault) => {
                     if fault.code != ErrorCode::Cancelled {

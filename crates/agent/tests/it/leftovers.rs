@@ -8,10 +8,10 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::stream::{BoxStream, StreamExt as _};
 use onyx_agent::{
-    AgentOptions, AgentServices, AgentsSettings, ModelChoice, Models, Payer, Roster, RunInput,
-    StopTarget,
+    AgentOptions, AgentServices, AgentsSettings, KeptMessage, ModelChoice, Models, NewMessage,
+    Payer, Roster, RunInput, StopTarget,
 };
-use onyx_storage::{BeginIn, BeginRun, Store, StoreError};
+use onyx_storage::{BeginIn, BeginRun, Delivery, Store, StoreError};
 use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Turnstile, TurnstileFuture, wait_for};
 use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
@@ -31,6 +31,7 @@ enum Answer {
     /// The operation waits until the switch is set again.
     Waits,
     IsFull,
+    IsAway,
     LosesSync,
 }
 
@@ -62,6 +63,7 @@ impl Turnstile for Switch {
         Some(match answer {
             Answer::Waits => Box::pin(self.changed.notified().map(Ok)),
             Answer::IsFull => Box::pin(async { Err(StoreError::Full) }),
+            Answer::IsAway => Box::pin(async { Err(StoreError::Unavailable("away".into())) }),
             Answer::LosesSync => Box::pin(async { Err(StoreError::ReadOnly("sync".into())) }),
         })
     }
@@ -454,4 +456,27 @@ async fn a_note_that_could_not_be_written_leaves_no_hole_in_the_next() {
     let noted = async || desk.store.turns.live(&key).await.unwrap().pop();
     let noted = wait_for("the text to be noted", Duration::from_secs(20), noted).await;
     assert_eq!(noted.text, "one two ");
+}
+
+#[tokio::test]
+async fn a_promised_message_is_answered_once_the_store_is_back() {
+    let desk = Desk::new([answer("hello"), answer("again")]);
+    let (key, _) = desk.say(None, "one").await;
+    let conversations = &desk.agent.conversations;
+    let message = NewMessage {
+        content: "two".to_owned(),
+        view: None,
+        client_id: None,
+        delivery: Delivery::FollowUp,
+    };
+    let kept = conversations.keep_message(&ana(), key.session, message).await.unwrap();
+    let KeptMessage::New(row) = kept else { panic!("it is new") };
+    desk.switch.set(Some((Op::Acquire, Answer::IsAway)));
+    conversations.promise(&ana(), key.session, row.turn);
+    let refused = async || (desk.switch.refusals() > 0).then_some(());
+    wait_for("the session to be refused", Duration::from_secs(20), refused).await;
+    desk.switch.set(None);
+    let answered = async || (ends(&desk.log(&key).await).len() == 2).then_some(());
+    wait_for("the second answer", Duration::from_secs(20), answered).await;
+    assert_eq!(ends(&desk.log(&key).await), [RunStatus::Done; 2]);
 }
