@@ -53,21 +53,22 @@ async fn counted(world: &World, sessions: &[SessionId]) -> Vec<(u64, String)> {
     rows
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn messages_are_counted_alike_while_they_come_in_a_fork_and_from_the_log() {
     let call = ScriptedCall::new("a", "list_files", &json!({}));
     let first = Script::new([Step::Text("I look.".into()), Step::ToolCalls(vec![call])]);
-    let world = World::new([
-        Answer::script(first.ended(Finish::ToolCalls)).first_delay_ms(300),
+    let world = World::new(Vec::<Answer>::new()).await;
+    let open = world.hold_answers([
+        Answer::script(first.ended(Finish::ToolCalls)),
         Answer::text("blue it is"),
         Answer::status(400, "{}"),
         Answer::text("never mind"),
         Answer::text("rather red"),
-    ])
-    .await;
+    ]);
     let handle = world.start(None, "paint it").await.unwrap();
     let session = handle.session_id;
     world.agent.runs.send(request(Some(session), "in blue"), Delivery::Steer).await.unwrap();
+    drop(open);
     all(handle).await;
     world.say(Some(session), "fails").await;
     world.say(Some(session), "hm").await;

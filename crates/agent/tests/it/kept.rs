@@ -17,7 +17,7 @@ async fn told_after(world: &World, run: RunId, after: u64) -> Vec<Envelope> {
 }
 
 async fn at_rest(world: &World) {
-    let patience = Duration::from_secs(5);
+    let patience = Duration::from_secs(30);
     wait_until("nothing is at work", patience, || world.agent.runs.count() == 0).await;
 }
 

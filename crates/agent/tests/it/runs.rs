@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::world::{World, all, ana, error_of, kinds};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 fn write_note(content: &str) -> Answer {
     let arguments = json!({"path": "note.md", "content": content}).to_string();

@@ -3,22 +3,23 @@ use onyx_storage::{Delivery, InboxRow};
 use onyx_test_support::{Answer, Script, ScriptedCall, Step, wait_until};
 use onyx_types::{Event, RunStatus, SessionId, SessionKey, TurnBody, UserContent};
 use serde_json::json;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::world::{World, all, ana, request};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A model whose first answer lists files and takes a while.
-async fn slow() -> (World, onyx_agent::RunHandle) {
-    let world = World::new([
-        Answer::tool_calls([ScriptedCall::new("a", "list_files", &json!({}))]).first_delay_ms(300),
+/// A run whose model lists files when the sender is dropped, and then answers.
+async fn held() -> (World, onyx_agent::RunHandle, mpsc::SyncSender<()>) {
+    let world = World::new(Vec::<Answer>::new()).await;
+    let open = world.hold_answers([
+        Answer::tool_calls([ScriptedCall::new("a", "list_files", &json!({}))]),
         Answer::text("blue it is"),
         Answer::text("and now the rest"),
-    ])
-    .await;
+    ]);
     let handle = world.start(None, "paint it").await.unwrap();
-    (world, handle)
+    (world, handle, open)
 }
 
 fn said(log: &[onyx_types::Turn]) -> Vec<String> {
@@ -31,14 +32,15 @@ fn said(log: &[onyx_types::Turn]) -> Vec<String> {
     words.collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn words_for_a_running_session_join_it_after_the_tools_of_the_step() {
-    let (world, handle) = slow().await;
+    let (world, handle, open) = held().await;
     let session = handle.session_id;
     let sent =
         world.agent.runs.send(request(Some(session), "in blue"), Delivery::Steer).await.unwrap();
     let SendOutcome::Queued { turn, run } = sent else { panic!("not queued") };
     assert_eq!(run, handle.run_id);
+    drop(open);
     all(handle).await;
     let log = world.log(session).await;
     assert_eq!(said(&log), ["user paint it", "result", "user in blue", "agent blue it is"]);
@@ -47,9 +49,9 @@ async fn words_for_a_running_session_join_it_after_the_tools_of_the_step() {
     assert!(world.store.ledger.inbox(&key).await.unwrap().is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_follow_up_waits_for_the_answer() {
-    let (world, handle) = slow().await;
+    let (world, handle, open) = held().await;
     let session = handle.session_id;
     world
         .agent
@@ -57,6 +59,7 @@ async fn a_follow_up_waits_for_the_answer() {
         .send(request(Some(session), "then frame it"), Delivery::FollowUp)
         .await
         .unwrap();
+    drop(open);
     all(handle).await;
     let expected = [
         "user paint it",

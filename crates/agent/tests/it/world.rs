@@ -1,7 +1,7 @@
 //! A real home and store, a real provider wire format, and a scripted model server.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, mpsc};
 
 use onyx_agent::{
     AgentOptions, AgentServices, AgentsSettings, DryRun, ModelChoice, Models, Payer, Roster,
@@ -127,6 +127,23 @@ impl World {
         agent.set_pauses(delays());
         agent.set_skills(skills);
         Self { folder, model, store, toolbox, agent }
+    }
+
+    /// Gives these answers in order, the first one only when the returned sender is dropped. Until
+    /// then it blocks a thread, so the test must have several.
+    pub(crate) fn hold_answers(
+        &self,
+        answers: impl IntoIterator<Item = Answer>,
+    ) -> mpsc::SyncSender<()> {
+        let (open, gate) = mpsc::sync_channel::<()>(1);
+        let held = Mutex::new((gate, answers.into_iter().collect::<VecDeque<_>>()));
+        self.model.respond_with(move |_| {
+            let mut held = held.lock().unwrap();
+            // This fails once the sender is dropped, and from then on nothing waits.
+            let _ = held.0.recv();
+            held.1.pop_front().unwrap()
+        });
+        open
     }
 
     pub(crate) fn set_agents(&self, agents: &Value, limits: &Limits) {

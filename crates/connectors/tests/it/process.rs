@@ -24,14 +24,19 @@ use crate::agent::TestAgent;
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 pub(crate) const GAP: Duration = Duration::from_millis(30);
 
-/// Shorter times than the real ones, so that what takes a second takes milliseconds.
+/// Shorter times than the real ones, so that what takes a second takes milliseconds. Only a request
+/// may take long, because one that is given up on a busy machine is a message that may be lost.
 pub(crate) const WAIT_TIMES: WaitTimes = WaitTimes {
     poll: Duration::from_millis(200),
-    request: Duration::from_millis(400),
+    request: Duration::from_secs(20),
     deaf: Duration::from_secs(2),
     backoff: Duration::from_millis(10),
     pace: Some(PaceLimits { chat_gap: GAP, group_gap: GAP, account_gap: Duration::from_millis(1) }),
 };
+
+/// The same times for networks that answer too late: their requests are given up before that.
+pub(crate) const IMPATIENT: WaitTimes =
+    WaitTimes { request: Duration::from_millis(400), ..WAIT_TIMES };
 
 /// A runtime that ends its tasks when it is dropped, whatever they are doing.
 struct OwnRuntime(Option<Runtime>);

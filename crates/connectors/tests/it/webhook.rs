@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::agent::TestAgent;
-use crate::process::{Process, SOON};
+use crate::process::{IMPATIENT, Process, SOON};
 use crate::telegram;
 
 pub(crate) const SECRET: &str = "a secret of sixteen or more";
@@ -130,7 +130,8 @@ async fn whatever_the_receiver_does_each_answer_arrives_under_one_key() {
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     let (http, taken) = receiver(seed, 12).await;
-    let mut process = Process::start(home.path(), &agent, webhook_plan(&http.url())).await;
+    let plan = webhook_plan(&http.url());
+    let mut process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
     let mut dice = Dice::new(seed + 1);
     let mut said = Vec::new();
     for round in 0..3 {
@@ -142,7 +143,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         }
         if dice.below(3) == 0 {
             process.crash().await;
-            process = Process::start(home.path(), &agent, webhook_plan(&http.url())).await;
+            process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
         }
     }
     wait_for("all answers", SOON, async || {

@@ -39,7 +39,7 @@ impl Resolver for Names {
 pub(crate) fn quick() -> Bounds {
     Bounds {
         connect: Duration::from_millis(300),
-        total: Duration::from_secs(5),
+        total: Duration::from_secs(30),
         ..Bounds::default()
     }
 }

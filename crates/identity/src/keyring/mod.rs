@@ -29,6 +29,7 @@ const TO_FETCH: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Keyring {
     addresses: String,
+    to_keep: Duration,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,14 @@ impl KeyringError {
 impl Keyring {
     /// The keyring on a bus; `addresses` has the form of `DBUS_SESSION_BUS_ADDRESS`.
     pub fn on_bus(addresses: impl Into<String>) -> Self {
-        Self { addresses: addresses.into() }
+        Self { addresses: addresses.into(), to_keep: TO_KEEP }
+    }
+
+    /// The same keyring, which may take this long to store a value.
+    #[must_use]
+    pub fn patiently(mut self, to_keep: Duration) -> Self {
+        self.to_keep = to_keep;
+        self
     }
 
     /// Stores a value in the person's own collection and reads it back, so it is durable when this
@@ -87,7 +95,7 @@ impl Keyring {
         label: &str,
         secret: &Secret,
     ) -> Result<(), KeyringError> {
-        within(TO_KEEP, async {
+        within(self.to_keep, async {
             let mut service = Service::open(&self.addresses).await?;
             service.create(name, label, secret).await?;
             if service.read(name).await? != *secret {

@@ -11,8 +11,10 @@ use crate::world::World;
 
 const CANARY: &str = "sk-canary-0123456789-xyz";
 
+/// The keyring of a desktop. On a busy machine it needs longer for a new value than a person would
+/// wait.
 fn of(desktop: &Desktop) -> Keyring {
-    Keyring::on_bus(desktop.bus_address())
+    Keyring::on_bus(desktop.bus_address()).patiently(Duration::from_secs(60))
 }
 
 async fn open(world: &World, keyring: Option<Keyring>) -> Secrets {

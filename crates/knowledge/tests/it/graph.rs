@@ -16,7 +16,7 @@ use onyx_types::{
 use crate::talk::Talk;
 use crate::world::{Meaning, World, chat};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 async fn page(world: &World, name: &str) -> Option<EntityPage> {
     world.index.graph_entity(&chat("anna"), name).await.unwrap()

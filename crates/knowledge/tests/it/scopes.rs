@@ -161,5 +161,7 @@ async fn a_scope_full_of_better_matches_hides_nothing_of_another() {
         world.write(&format!("people/bert/vault/{n}.md"), "apricot apricot apricot");
     }
     world.write("people/anna/vault/a.md", "one apricot among many other words of a long note");
+    // A search waits only a short while for so many files.
+    world.index.sync().await.unwrap();
     assert_eq!(world.paths("apricot").await, ["vault/a.md"]);
 }

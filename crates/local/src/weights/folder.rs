@@ -119,10 +119,14 @@ impl ModelsFolder {
             // Another process installed it first, and may be using it.
             return Ok(());
         }
-        if place.exists() {
+        // What another process puts here from now on is whole, so it is neither removed nor replaced.
+        if place.exists() && self.known(weights).is_none() {
             fs::remove_dir_all(&place).map_err(WeightsError::file(&place))?;
         }
-        fs::rename(fresh, &place).map_err(WeightsError::file(&place))
+        match fs::rename(fresh, &place) {
+            Err(_) if self.known(weights).is_some() => Ok(()),
+            renamed => renamed.map_err(WeightsError::file(&place)),
+        }
     }
 
     /// Removes a model of this folder.

@@ -124,10 +124,14 @@ impl ModelsFolder {
             // Another process installed it first, and a model may be using it.
             return Ok(());
         }
-        if place.exists() {
+        // What another process puts here from now on is whole, so it is neither removed nor replaced.
+        if place.exists() && self.runtime().is_none() {
             fs::remove_dir_all(&place).map_err(WeightsError::file(&place))?;
         }
-        fs::rename(fresh, &place).map_err(WeightsError::file(&place))
+        match fs::rename(fresh, &place) {
+            Err(_) if self.runtime().is_some() => Ok(()),
+            renamed => renamed.map_err(WeightsError::file(&place)),
+        }
     }
 
     /// The library as `onyx models pull` and `rm` describe it.

@@ -103,9 +103,10 @@ async fn a_guard_that_hangs_crashes_or_talks_nonsense_costs_the_calls_it_guards_
         let no = house.no_to("write_file", json!({"path": "a"})).await.unwrap();
         assert!(no.contains(why), "{mode}: {no}");
         assert!(began.elapsed() < Duration::from_secs(5), "{mode}: {:?}", began.elapsed());
-        let others = Instant::now();
-        assert_eq!(house.no_to("read_file", json!({"path": "a"})).await, None, "{mode}");
-        assert!(others.elapsed() < Duration::from_millis(100), "{mode}: {:?}", others.elapsed());
+        // A call that it does not guard is decided without a wait.
+        let other = house.no_to("read_file", json!({"path": "a"}));
+        let other = tokio::time::timeout(Duration::ZERO, other).await;
+        assert_eq!(other, Ok(None), "{mode}");
         // A disabled plugin guards nothing.
         house.follow(&[]).await;
         assert_eq!(house.no_to("write_file", json!({"path": "a"})).await, None, "{mode}");
@@ -131,11 +132,13 @@ async fn a_plugin_that_floods_is_ended_and_a_plugin_that_works_goes_on() {
         let parked = house.wait_for_status("noisy", |s| matches!(s, PluginStatus::Parked(_))).await;
         let PluginStatus::Parked(told) = parked else { unreachable!() };
         assert!(told.contains(why), "{mode}: {told}");
-        // Only the calls that the noisy plugin guards are denied, and that happens at once.
+        // Only the calls that the noisy plugin guards are denied, and that happens at once: long
+        // before the deadline of ten seconds. The other plugin is asked first, so it must be there.
+        house.wait_for_status("good", |status| *status == PluginStatus::Running).await;
         let began = Instant::now();
         let no = house.no_to("write_file", json!({"text": "fine"})).await.unwrap();
         assert!(no.starts_with("noisy: ") && no.contains("is no longer started"), "{no}");
-        assert!(began.elapsed() < Duration::from_secs(1), "{mode}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(5), "{mode}: {:?}", began.elapsed());
         house.follow(&[("good", json!({}))]).await;
         assert_eq!(house.no_to("write_file", json!({"text": "fine"})).await, None, "{mode}");
         let no = house.no_to("write_file", json!({"text": "bad"})).await.unwrap();

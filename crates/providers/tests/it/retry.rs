@@ -13,8 +13,9 @@ const QUICK: RetryPolicy = RetryPolicy {
     longest: Duration::from_millis(500),
 };
 
+/// The wait is that of an answer which never comes; all others must be there by then.
 fn patient(server: &ScriptedModel) -> Arc<dyn Model> {
-    let timeouts = json!({"timeouts": {"firstByteSeconds": 0.1}});
+    let timeouts = json!({"timeouts": {"firstByteSeconds": 2}});
     registry(server, timeouts).with_retry(QUICK).model("mine/some-model").unwrap()
 }
 

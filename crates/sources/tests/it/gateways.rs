@@ -13,7 +13,8 @@ use onyx_types::{Pauses, SourceId, SystemClock};
 
 use crate::{anna, delays, home, new, sources};
 
-const SOON: Duration = Duration::from_secs(10);
+/// It is shorter than the time after which a page that does not come is given up.
+const SOON: Duration = Duration::from_secs(20);
 
 struct Gateway {
     sources: Sources,

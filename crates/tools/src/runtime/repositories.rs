@@ -14,6 +14,9 @@ const MOST_FOLDERS: usize = 500;
 /// How long folders are not searched again while no entry is added or removed. If another program
 /// creates a repository in an existing folder, it is noticed this much later.
 const TRUSTED_FOR: Duration = Duration::from_secs(5);
+/// A vault that changed this recently may change again without its time showing it, because the
+/// coarsest times that file systems keep are two seconds apart. What is found then is not kept.
+const SETTLED: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Default)]
 pub(super) struct KnownRepositories(Mutex<HashMap<PersonId, RepositoryLookup>>);
@@ -21,7 +24,7 @@ pub(super) struct KnownRepositories(Mutex<HashMap<PersonId, RepositoryLookup>>);
 #[derive(Clone, Copy, Debug)]
 struct RepositoryLookup {
     at: Instant,
-    /// When an entry was last added to or removed from the vault.
+    /// When an entry was last added to or removed from the vault; `None` if that was just now.
     changed: Option<SystemTime>,
     found: bool,
 }
@@ -36,6 +39,7 @@ impl KnownRepositories {
             return last.found;
         }
         let found = look(vault);
+        let changed = changed.filter(is_settled);
         known.insert(person.clone(), RepositoryLookup { at: Instant::now(), changed, found });
         found
     }
@@ -44,6 +48,11 @@ impl KnownRepositories {
     pub(super) fn forget(&self, person: &PersonId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(person);
     }
+}
+
+#[allow(clippy::disallowed_methods, reason = "it is compared with a time of the file system")]
+fn is_settled(changed: &SystemTime) -> bool {
+    SystemTime::now().duration_since(*changed).is_ok_and(|age| age > SETTLED)
 }
 
 #[allow(clippy::disallowed_methods, reason = "looks for a fixed name; no model chose the path")]

@@ -242,7 +242,8 @@ async fn a_command_that_takes_too_long_is_ended_and_its_words_are_kept() {
     let world = world_with(Masker::default()).await;
     let clock = onyx_types::SystemClock::new();
     let world = world.at_clock(Arc::new(clock));
-    let input = json!({"argv": ["sh", "-c", "echo begun; sleep 600"], "seconds": 1});
+    // The time is long enough for the sandbox to start in.
+    let input = json!({"argv": ["sh", "-c", "echo begun; sleep 600"], "seconds": 5});
     let told = world.failed("exec", input).await;
     assert!(told.contains("begun") && told.ends_with("all its processes were ended]"), "{told}");
 }

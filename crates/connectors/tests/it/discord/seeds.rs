@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{account, discord_plan, listening};
 use crate::agent::TestAgent;
-use crate::process::{GAP, Process, SOON};
+use crate::process::{GAP, IMPATIENT, Process, SOON};
 use crate::telegram::seeds::{answering_agent, answers, network_trouble, seeds};
 
 const PEERS: [u64; 3] = [1, 2, 3];
@@ -32,7 +32,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
     let plan = discord_plan(&fake, json!({"allow": [1, 2, 3, CHANNEL]}));
     fake.set_gap(GAP - Duration::from_millis(3));
     let mut dice = Dice::new(seed + 1);
-    let mut process = Process::start(home.path(), &agent, plan.clone()).await;
+    let mut process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
     listening(&fake).await;
     // Everybody writes once in the beginning, because the private chats of people who never wrote
     // before a session was lost are unknown and cannot be asked.
@@ -52,7 +52,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         tokio::time::sleep(Duration::from_millis(dice.below(120) as u64)).await;
         if dice.below(3) == 0 {
             process.crash().await;
-            process = Process::start(home.path(), &agent, plan.clone()).await;
+            process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
         }
     }
     // The network has no more trouble from here on, so everything has to be answered.

@@ -71,11 +71,13 @@ async fn a_proposal_is_decided_by_a_button_or_a_slash_command_of_the_paired_pers
         Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [1, 70]}))).await;
     listening(&fake).await;
     fake.say_in_channel(70, 1, "@bot change it");
-    let proposal = wait_for("the proposal", SOON, async || {
-        fake.messages(70).into_iter().find(|message| !message.buttons.is_empty())
+    // The answer grows beside it, and may be shown first.
+    let (place, proposal) = wait_for("the proposal", SOON, async || {
+        let mut all = fake.messages(70).into_iter().enumerate();
+        all.find(|(_, message)| !message.buttons.is_empty())
     })
     .await;
-    assert!(fake.texts(70)[0].contains("+new <line>"), "{:?}", fake.texts(70));
+    assert!(fake.texts(70)[place].contains("+new <line>"), "{:?}", fake.texts(70));
     assert_eq!(proposal.buttons[0], format!("approve:{}", a_draft()));
     // Another member of the server presses first.
     fake.press_in_channel(70, 2, &proposal.buttons[0]);

@@ -11,7 +11,7 @@ use onyx_test_support::networks::{FakeTelegram, Trouble};
 use serde_json::json;
 
 use crate::agent::{Reply, TestAgent};
-use crate::process::{GAP, Process, account, telegram_plan};
+use crate::process::{GAP, IMPATIENT, Process, account, telegram_plan};
 
 const PEERS: [i64; 3] = [11, 12, 13];
 
@@ -70,7 +70,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
     fake.set_gap(GAP - Duration::from_millis(3));
     fake.set_trouble(network_trouble(seed));
     let mut dice = Dice::new(seed + 1);
-    let mut process = Process::start(home.path(), &agent, plan.clone()).await;
+    let mut process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
     let mut said = Vec::new();
     for round in 0..4 {
         for peer in PEERS {
@@ -81,7 +81,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         tokio::time::sleep(Duration::from_millis(dice.below(120) as u64)).await;
         if dice.below(3) == 0 {
             process.crash().await;
-            process = Process::start(home.path(), &agent, plan.clone()).await;
+            process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
         }
     }
     // The network has no more trouble from here on, so everything has to be answered.

@@ -141,7 +141,7 @@ fn setting_with(script: &Value) -> super::Setting {
 
 #[tokio::test]
 async fn a_process_that_hangs_is_ended_at_its_time_limit() {
-    let limits = ClaudeLimits { idle: Duration::from_millis(300), ..LIMITS };
+    let limits = ClaudeLimits { idle: Duration::from_secs(2), ..LIMITS };
     let setting = setting(FakeProgram::claude([fault("hangs"), json!({"text": "ok"})]), limits);
     let events = ask(&setting.model, hello()).await;
     assert_eq!(class_of(&events), ModelFailureClass::Timeout);

@@ -18,7 +18,7 @@ fn is_there(process: u32) -> bool {
 }
 
 pub(super) async fn until_gone(process: u32) {
-    let limit = Duration::from_secs(5);
+    let limit = Duration::from_secs(30);
     wait_until("the process to be gone", limit, || !is_there(process)).await;
 }
 
@@ -127,7 +127,7 @@ async fn a_program_does_not_outlive_the_process_that_started_it() {
         let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
         name.is_ok_and(|name| name.trim() == "sleep")
     };
-    wait_until("the program to run", Duration::from_secs(5), is_sleep).await;
+    wait_until("the program to run", Duration::from_secs(30), is_sleep).await;
     parent.kill().await.unwrap();
     until_gone(child).await;
 }
