@@ -1,14 +1,14 @@
 //! Sign-ins with two gateways: what begins at one can be finished at the other, once, and guesses
 //! are counted together.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures::future::join_all;
 use onyx_test_support::{DEFAULT_PASSWORD, OnyxProcess, Reply, ScriptedModel, wait_for};
 use reqwest::Method;
 use serde_json::json;
 
-use super::together::two;
+use super::together::{TIMED, assert_followed, two};
 use crate::credentials::{log_in, set_password, stranger_at};
 use crate::{SOON, stranger};
 
@@ -126,27 +126,32 @@ async fn a_password_that_is_changed_at_one_opens_nothing_at_the_other_within_a_s
     let (_place, one, two) = two(&model).await;
     let _ = one.post("/api/admin/people", &json!({"id": "anna"})).await.expect(201);
     set_password(&one, "anna").await;
-    let signed_in = wait_for("the password to be good at the other", SOON, async || {
-        let answer = log_in(&two, 1, "anna", DEFAULT_PASSWORD).await;
-        (answer.status == 200).then_some(answer)
-    })
-    .await;
-    let cookie = signed_in.headers["set-cookie"].to_str().unwrap();
-    let cookie = cookie.split(';').next().unwrap().to_owned();
-    let page_key = signed_in.json()["page_key"].as_str().unwrap().to_owned();
-    let me = async || {
-        let request = stranger().get(two.url("/api/auth/me"));
-        let request = request.header("cookie", &cookie).header("x-onyx-page-key", &page_key);
-        Reply::of(request).await.status
-    };
-    assert_eq!(me().await, 200);
-    let request = one.request(Method::PUT, "/api/admin/people/anna/password");
-    let _ =
-        Reply::of(request.json(&json!({"password": "another long password"}))).await.expect(204);
-    let changed = Instant::now();
-    wait_for("the browser to be signed out", SOON, async || (me().await == 401).then_some(()))
+    let (stranger, mut took) = (stranger(), Vec::new());
+    let mut password = DEFAULT_PASSWORD.to_owned();
+    for number in 0..TIMED {
+        let signed_in = wait_for("the password to be good at the other", SOON, async || {
+            let answer = log_in(&two, 1, "anna", &password).await;
+            (answer.status == 200).then_some(answer)
+        })
         .await;
-    assert!(changed.elapsed() < Duration::from_secs(1), "{:?}", changed.elapsed());
+        let cookie = signed_in.headers["set-cookie"].to_str().unwrap();
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let page_key = signed_in.json()["page_key"].as_str().unwrap().to_owned();
+        let me = async || {
+            let request = stranger.get(two.url("/api/auth/me"));
+            let request = request.header("cookie", &cookie).header("x-onyx-page-key", &page_key);
+            Reply::of(request).await.status
+        };
+        assert_eq!(me().await, 200);
+        password = format!("another long password {number}");
+        let request = one.request(Method::PUT, "/api/admin/people/anna/password");
+        let _ = Reply::of(request.json(&json!({"password": password}))).await.expect(204);
+        let changed = Instant::now();
+        wait_for("the browser to be signed out", SOON, async || (me().await == 401).then_some(()))
+            .await;
+        took.push(changed.elapsed());
+    }
+    assert_followed(took);
     assert_eq!(log_in(&two, 1, "anna", DEFAULT_PASSWORD).await.status, 401);
-    assert_eq!(log_in(&two, 1, "anna", "another long password").await.status, 200);
+    assert_eq!(log_in(&two, 1, "anna", &password).await.status, 200);
 }
