@@ -12,8 +12,8 @@ const PROMISED: Duration = Duration::from_secs(1);
 /// A slow machine may take longer for a few of them.
 const FREE_AGAIN: Duration = Duration::from_secs(3);
 
-/// Two steps with tools and a last step with text, slow enough to disconnect at any point. Before its
-/// last words the model waits longer than a busy machine needs to notice that a client is gone.
+/// Two steps with tools and a last step with text, slow enough to disconnect at any point. Before
+/// its last words the model waits longer than a busy machine needs to notice that a client is gone.
 fn steps() -> Vec<Answer> {
     let call = |id: &str, tool: &str, arguments: Value| ScriptedCall::new(id, tool, &arguments);
     let asks = |text: &str, calls: Vec<ScriptedCall>| {

@@ -126,8 +126,7 @@ async fn a_password_that_is_changed_at_one_opens_nothing_at_the_other_within_a_s
     let (_place, one, two) = two(&model).await;
     let _ = one.post("/api/admin/people", &json!({"id": "anna"})).await.expect(201);
     set_password(&one, "anna").await;
-    let (stranger, mut took) = (stranger(), Vec::new());
-    let mut password = DEFAULT_PASSWORD.to_owned();
+    let (mut password, mut took) = (DEFAULT_PASSWORD.to_owned(), Vec::new());
     for number in 0..TIMED {
         let signed_in = wait_for("the password to be good at the other", SOON, async || {
             let answer = log_in(&two, 1, "anna", &password).await;
@@ -138,7 +137,7 @@ async fn a_password_that_is_changed_at_one_opens_nothing_at_the_other_within_a_s
         let cookie = cookie.split(';').next().unwrap().to_owned();
         let page_key = signed_in.json()["page_key"].as_str().unwrap().to_owned();
         let me = async || {
-            let request = stranger.get(two.url("/api/auth/me"));
+            let request = stranger().get(two.url("/api/auth/me"));
             let request = request.header("cookie", &cookie).header("x-onyx-page-key", &page_key);
             Reply::of(request).await.status
         };

@@ -232,7 +232,6 @@ async fn what_is_written_through_one_is_found_and_read_through_the_other() {
 async fn a_token_that_is_revoked_at_one_opens_nothing_at_the_other_within_a_second() {
     let model = ScriptedModel::start().await;
     let (_place, one, two) = two(&model).await;
-    let stranger = stranger();
     let mut took = Vec::new();
     for number in 0..TIMED {
         let new = json!({"name": format!("program {number}"), "scopes": ["read"]});
@@ -241,7 +240,7 @@ async fn a_token_that_is_revoked_at_one_opens_nothing_at_the_other_within_a_seco
         let made = made.json();
         let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
         let at_two = async || {
-            let request = stranger.get(two.url("/v1/sessions")).bearer_auth(token);
+            let request = stranger().get(two.url("/v1/sessions")).bearer_auth(token);
             request.send().await.unwrap().status().as_u16()
         };
         assert_eq!(at_two().await, 200, "it is good at once");
