@@ -128,7 +128,7 @@ class Links(unittest.TestCase):
         self.client.settimeout(0.3)
         with self.assertRaises(TimeoutError):
             self.ask(b"a turn")
-        self.assertTrue(self.link.is_held())
+        self.wait_until(self.link.is_held)
         self.assertEqual(self.heard, [b"other"])
         self.link.release()
         self.client.settimeout(5)

@@ -50,8 +50,10 @@ impl FaultProxy {
                 let (faults, mut cut) = (Arc::clone(&faults), cut.clone());
                 tokio::spawn(async move {
                     tokio::select! {
-                        () = carry(client, server, faults) => {}
+                        // What is sent after a cut is not carried any more.
+                        biased;
                         _ = cut.wait_for(|is_cut| *is_cut) => {}
+                        () = carry(client, server, faults) => {}
                     }
                 });
             }

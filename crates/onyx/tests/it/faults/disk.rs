@@ -48,7 +48,8 @@ async fn a_disk_that_fills_up_in_the_middle_of_an_answer_ends_it_with_the_reason
     let onyx = builder(&model).disk(DISK).start().await;
     let session = new_session(&onyx).await;
     let other = new_session(&onyx).await;
-    let slow = Script::new([Step::Text("half ".into()), Step::PauseMs(1_000)])
+    // The disk is filled during the pause.
+    let slow = Script::new([Step::Text("half ".into()), Step::PauseMs(4_000)])
         .then(Step::Text("whole ".repeat(10_000)))
         .ended(Finish::Stop);
     model.push(slow);

