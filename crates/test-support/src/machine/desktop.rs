@@ -9,7 +9,7 @@ use tokio::process::{Child, Command};
 
 use crate::wait_for;
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
 const SERVICE: &str = "org.freedesktop.secrets";
 const BUS: &str = "org.freedesktop.DBus";
 
