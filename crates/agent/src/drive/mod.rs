@@ -19,8 +19,8 @@ pub(crate) use driver::Driver;
 pub(crate) use live_text::LiveNotes;
 pub(crate) use messages::{MessageSender, messages};
 pub(crate) use parts::{
-    DriveServices, EndNotes, LaneActor, LaneTools, LedgerState, Mailbox, RunOutput, SessionHold,
-    UnderWay, Withheld,
+    DriveServices, EndNotes, LaneActor, LaneTools, LedgerState, Mailbox, RememberAnswers,
+    RunOutput, SessionHold, UnderWay, Withheld,
 };
 pub use report::ActionName;
 pub(crate) use report::PAGES_FOLDER;

@@ -22,6 +22,7 @@ use super::slots::RunSlot;
 use crate::agents::Models;
 use crate::feed::Feed;
 use crate::notices::Notifier;
+use crate::prompt::History;
 use crate::step::Input;
 
 pub(super) const LIVE_OUTPUT_QUEUE: usize = 64;
@@ -159,7 +160,13 @@ pub(crate) struct EndNotes {
     pub(crate) title: Option<String>,
     /// Where the run that asked for this one reads what it cost.
     pub(crate) spent: Option<Arc<Mutex<f64>>>,
+    /// It is called before the end is announced, because the client may send the answers back at
+    /// once.
+    pub(crate) remember: Option<RememberAnswers>,
 }
+
+/// Remembers what a run answered.
+pub(crate) type RememberAnswers = Box<dyn FnOnce(&History) + Send + Sync>;
 
 /// Work that is in progress outside of the state machine.
 pub(crate) struct UnderWay {

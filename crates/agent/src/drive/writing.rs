@@ -113,6 +113,9 @@ impl Driver {
         if !matches!(self.session.ledger, LedgerState::Closed) {
             self.record_end(summary).await;
         }
+        if let Some(remember) = self.end_notes.remember.take() {
+            remember(self.state.history());
+        }
         // The index learns of the change before the end is announced, because a client may then
         // search for what was said at once.
         if let Some(index) = self.services.index.get() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
 use onyx_tools::{Addresses, GrantedSites, ToolCx};
-use onyx_types::{AgentId, Cancel, Fault, Scope, SessionOrigin, Taint};
+use onyx_types::{AgentId, Cancel, Fault, RunId, Scope, SessionOrigin, Taint};
 
 use super::RunsCore;
 use super::hooks::before_run;
@@ -16,8 +16,8 @@ use super::plan::{RunPlan, SessionAddress};
 use super::request::{Privacy, RunInput, RunRequest, RunTerms, SessionRef};
 use super::retrieval::{RetrievedContext, known_addresses, retrieve};
 use crate::drive::{
-    DriveServices, Driver, EndNotes, LaneActor, LedgerState, LiveNotes, Mailbox, RunOutput,
-    RunReport, SessionHold, UnderWay, messages,
+    DriveServices, Driver, EndNotes, LaneActor, LedgerState, LiveNotes, Mailbox, RememberAnswers,
+    RunOutput, RunReport, SessionHold, UnderWay, messages,
 };
 use crate::feed::Feed;
 use crate::prompt::{
@@ -56,9 +56,6 @@ pub(super) struct BesideRun {
     pub(super) foreign: Option<FilesToAccept>,
     /// The session that gets a title after the run.
     pub(super) to_name: Option<SessionToName>,
-    /// Whether the run began a session of a client of the API. Such a client may send the answer
-    /// back, so it is remembered.
-    pub(super) is_of_client: bool,
 }
 
 /// Foreign files that would give agents instructions, and the context in which the person is asked.
@@ -165,7 +162,6 @@ fn assemble(
     let beside = BesideRun {
         foreign: files_to_accept(&mut context.lanes.foreign, &actors),
         to_name: session_to_name(runs, &plan, &actors),
-        is_of_client: plan.session.is_new && plan.session.origin == SessionOrigin::Api,
     };
     let model = context.lanes.setups.first().map(|lane| lane.model_id.clone()).unwrap_or_default();
     let terms = &plan.request.terms;
@@ -182,11 +178,22 @@ fn assemble(
         lanes: actors,
         mailbox: Mailbox { cancel, messages: receiver },
         outlet: RunOutput { feed, live_text: LiveNotes::new(model), report },
-        end_notes: EndNotes { title, spent },
+        end_notes: EndNotes { title, spent, remember: to_remember(runs, &plan, opened.run) },
         state: run_state(runs, &plan, opened, context),
         session: SessionHold { lease: lease.clone(), slot: Some(plan.slot), log: None, ledger },
     };
     Run { new_session, live, driver: Box::new(driver), beside }
+}
+
+/// Remembers the answers of a run that began a session of a client of the API. Such a client may
+/// send them back.
+fn to_remember(runs: &RunsCore, plan: &RunPlan, run: RunId) -> Option<RememberAnswers> {
+    let SessionAddress { key, origin, is_new, .. } = &plan.session;
+    if !is_new || *origin != SessionOrigin::Api {
+        return None;
+    }
+    let (repeated, person) = (Arc::clone(&runs.repeated), key.person.clone());
+    Some(Box::new(move |history: &History| repeated.remember(&person, run, history)))
 }
 
 fn files_to_accept(files: &mut Vec<ForeignFile>, actors: &[LaneActor]) -> Option<FilesToAccept> {

@@ -78,7 +78,7 @@ struct RunsCore {
     table: RunTable,
     drive: Arc<DriveServices>,
     context: ContextSources,
-    repeated: RepeatedAnswers,
+    repeated: Arc<RepeatedAnswers>,
     elsewhere: Arc<RunsElsewhere>,
 }
 
@@ -113,7 +113,7 @@ impl Runs {
             ids: setup.ids,
             table: RunTable::new(setup.live, setup.max_runs),
             context: ContextSources::new(&drive, setup.context),
-            repeated: RepeatedAnswers::default(),
+            repeated: Arc::default(),
             elsewhere: Arc::new(elsewhere),
             drive,
         };

@@ -203,9 +203,6 @@ impl Runs {
                 if let Some(to_name) = beside.to_name {
                     self.shared.namer.name(to_name, &history);
                 }
-                if beside.is_of_client {
-                    self.shared.repeated.remember(&lease.key.person, run, &history);
-                }
                 self.shared.context.histories.keep(lease.key, history, log);
             }
             Err(_) => {

@@ -213,6 +213,10 @@ impl RunState {
     }
 
     /// The session's history including the turns of this run.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
     pub fn into_history(self) -> History {
         self.history
     }

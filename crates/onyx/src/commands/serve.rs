@@ -11,7 +11,7 @@ use onyx_api::LogRing;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::refused;
 use crate::cli::ServeArguments;
@@ -52,6 +52,8 @@ pub(crate) async fn run(
     gateway.tend_index();
     gateway.fire_jobs();
     gateway.connect().await;
+    // Whoever reads the next line may end the server in an orderly way at once.
+    let mut signals = EndSignals::listen()?;
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
     match gateway.create_link().await {
@@ -68,13 +70,15 @@ pub(crate) async fn run(
             crate::allocator::give_code_back();
         }
     });
-    let cause = asked_to_end().await?;
+    let cause = signals.next().await;
     tracing::info!(cause, "stopping; running answers have a moment to finish");
+    let mut later_signals = EndSignals::listen()?;
     tokio::select! {
-        () = gateway.close() => Ok(Exit::Done),
+        () = gateway.close() => {}
         // A second signal stops the process at once; the files on disk are consistent at any moment.
-        again = asked_to_end() => again.map(|_| Exit::Done),
+        _ = later_signals.next() => {}
     }
+    Ok(Exit::Done)
 }
 
 #[derive(Deserialize)]
@@ -128,11 +132,24 @@ async fn bind(address: SocketAddr) -> Result<TcpListener> {
     })
 }
 
-async fn asked_to_end() -> Result<&'static str> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    Ok(tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-    })
+/// The signals that ask the server to end. Until they are listened for, they end the process at once.
+struct EndSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl EndSignals {
+    fn listen() -> Result<Self> {
+        let terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+        let interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+        Ok(Self { terminate, interrupt })
+    }
+
+    /// Waits for the next signal and returns its name.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
 }

@@ -84,7 +84,8 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_onyx");
-pub(crate) const SOON: Duration = Duration::from_secs(10);
+/// The time for something that takes a moment, with room for a slow machine with other work.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 pub(crate) fn builder(model: &ScriptedModel) -> OnyxBuilder {
     OnyxProcess::builder().binary(BINARY).base_url(model.base_url())

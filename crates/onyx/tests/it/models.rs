@@ -127,7 +127,7 @@ async fn providers_and_models_are_shown_with_and_without_a_server_and_keys_are_s
 async fn a_second_model_answers_while_the_first_is_down_and_steps_back_when_it_has_recovered() {
     let (first, second) = (ScriptedModel::start().await, ScriptedModel::start().await);
     let mut resting = provider("openai", &first.base_url());
-    resting["timeouts"] = json!({"restSeconds": 1});
+    resting["timeouts"] = json!({"restSeconds": 5});
     let providers =
         json!({"one": resting, "two": provider("anthropic", &second.base_url_of(Wire::Anthropic))});
     let chain = json!({"primary": "one/m", "fallbacks": ["two/m"]});

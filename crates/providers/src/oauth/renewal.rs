@@ -87,10 +87,10 @@ impl Login {
         if turn.is_some() {
             // Another gateway may have renewed the token while this one waited.
             self.follow_store();
-            if let Some(token) = self.fresh_token()?.filter(|token| Some(token) != refused.as_ref())
-            {
-                return Ok(token);
-            }
+        }
+        // So may another caller here, between the look at the token and this renewal.
+        if let Some(token) = self.fresh_token()?.filter(|token| Some(token) != refused.as_ref()) {
+            return Ok(token);
         }
         let (tokens, generation) = {
             let state = self.lock();

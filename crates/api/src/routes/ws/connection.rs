@@ -15,7 +15,7 @@ use super::command::{
     Abort, Command, Decision, DraftsDecide, Frame, LogsTail, MemorySearch, RequestId, Resume, Send,
     SessionsGet, SessionsList,
 };
-use super::follow::{Following, broadcasts};
+use super::follow::{Following, Subscription, broadcasts};
 use super::outbox::{CloseReason, Outbox, receive};
 use super::result::{self, Empty, LiveSession, LiveSessions, SendResult};
 use super::sent::send_once;
@@ -47,6 +47,8 @@ pub(super) async fn serve(
     let (sink, mut source) = socket.split();
     let (outbox, writer) = Outbox::open(sink);
     let mut writer = tokio::spawn(writer);
+    // A client that knows that it is signed in counts on being told of every later change.
+    let subscription = Subscription::begin(&state);
     let caller = match caller {
         Some(caller) => Some(caller),
         None => first_frame(&state, &sender, &mut source, &outbox).await,
@@ -54,7 +56,8 @@ pub(super) async fn serve(
     let farewell = if caller.is_some() { SILENCE } else { STRANGERS_FAREWELL };
     if let Some(caller) = caller {
         let person = caller.person.clone();
-        let telling = tokio::spawn(broadcasts(state.clone(), person, outbox.clone()));
+        let telling = broadcasts(subscription, state.clone(), person, outbox.clone());
+        let telling = tokio::spawn(telling);
         let revoked = caller.revoked.clone();
         let mut connection = Connection {
             state,

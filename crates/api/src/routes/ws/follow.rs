@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use onyx_agent::{EventReader, Notice, NoticeKind};
+use onyx_agent::{EventReader, JobNotice, Notice, NoticeKind};
 use onyx_surface::Encoder;
 use onyx_types::{DraftId, ErrorCode, Fault, JobId, PersonId, RunId, SessionId};
 use serde::Serialize;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::AbortHandle;
 
@@ -101,10 +102,28 @@ impl EventData<'static> {
     };
 }
 
+/// The changes that a connection is told of, from the moment of the subscription on.
+pub(super) struct Subscription {
+    notices: Receiver<Notice>,
+    changes: Receiver<Change>,
+    jobs: Receiver<JobNotice>,
+}
+
+impl Subscription {
+    pub(super) fn begin(state: &ApiState) -> Self {
+        let (notices, changes) = (state.agent.notices(), state.changes.subscribe());
+        Self { notices, changes, jobs: state.agent.jobs.notices() }
+    }
+}
+
 /// Sends changes for this person until the connection ends.
-pub(super) async fn broadcasts(state: ApiState, person: PersonId, outbox: Outbox) {
-    let (mut notices, mut changes) = (state.agent.notices(), state.changes.subscribe());
-    let mut jobs = state.agent.jobs.notices();
+pub(super) async fn broadcasts(
+    subscription: Subscription,
+    state: ApiState,
+    person: PersonId,
+    outbox: Outbox,
+) {
+    let Subscription { mut notices, mut changes, mut jobs } = subscription;
     let is_owner = state.auth.identity().owner().is_ok_and(|owner| owner == person);
     // A connection that only listens must not keep the server's parts alive.
     drop(state);

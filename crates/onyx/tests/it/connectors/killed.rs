@@ -22,7 +22,7 @@ async fn case(fate: Fate) -> Vec<FileChange> {
     telegram.say(7, "one");
     let mut said = 1;
     let is_dead = async |answers: usize| {
-        wait_for(&format!("an answer or the end ({fate:?})"), SOON * 12, async || {
+        wait_for(&format!("an answer or the end ({fate:?})"), SOON * 4, async || {
             let is_dead = !onyx.client().healthy().await;
             (is_dead || telegram.texts(7).len() >= answers).then_some(is_dead)
         })

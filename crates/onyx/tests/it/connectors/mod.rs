@@ -47,7 +47,7 @@ async fn account(onyx: &OnyxProcess) -> Value {
 
 /// Waits until all updates are read and none waits to be answered or sent.
 async fn settled(onyx: &OnyxProcess, telegram: &FakeTelegram) {
-    wait_for("everything to be answered", SOON * 12, async || {
+    wait_for("everything to be answered", SOON * 4, async || {
         // Acknowledged updates are stored, so the queues are checked after the updates were read.
         if !telegram.is_read() {
             return None;

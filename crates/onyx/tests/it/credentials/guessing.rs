@@ -1,9 +1,11 @@
+use std::time::Instant;
+
 use onyx_test_support::{
     DEFAULT_PASSWORD as PASSWORD, DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{log_in, set_password, stranger_at};
+use super::{forgiven_since, log_in, most_guesses, set_password, stranger_at};
 use crate::builder;
 use crate::ws::Client;
 
@@ -22,18 +24,42 @@ async fn open_link(onyx: &OnyxProcess, from: u8) -> u16 {
     Reply::of(request).await.status
 }
 
+/// Guesses until no more are looked at, and returns how many were.
+async fn guess_all(onyx: &OnyxProcess, name: &str) -> usize {
+    let mut looked_at = 0;
+    while looked_at < 50 && log_in(onyx, 1, name, "wrong").await.status == 401 {
+        looked_at += 1;
+    }
+    looked_at
+}
+
+/// Whether even the right password must wait when no guess is left. A guess is forgiven every few
+/// seconds, so it may take several rounds to observe that.
+async fn must_wait(onyx: &OnyxProcess, name: &str) -> bool {
+    for _ in 0..8 {
+        guess_all(onyx, name).await;
+        if log_in(onyx, 1, name, PASSWORD).await.status == 429 {
+            return true;
+        }
+    }
+    false
+}
+
 #[tokio::test]
 async fn wrong_guesses_for_one_name_keep_nobody_else_out() {
     let (_model, onyx) = household().await;
     for name in ["nobody", "anna"] {
-        // The guesses are sent at the same time, so that none is forgiven meanwhile.
+        let begun = Instant::now();
         let guesses = (0..20).map(|_| log_in(&onyx, 1, name, "wrong"));
         let answers = futures::future::join_all(guesses).await;
         let looked_at = answers.iter().filter(|answer| answer.status == 401).count();
-        assert!((10..=13).contains(&looked_at), "{name}: {looked_at} guesses were looked at");
+        let allowed = 10..=most_guesses(begun);
+        assert!(allowed.contains(&looked_at), "{name}: {looked_at} guesses were looked at");
     }
     // The guesses were at anna's password, so only her password sign-in must wait.
-    assert_eq!(log_in(&onyx, 1, "anna", PASSWORD).await.status, 429);
+    assert!(must_wait(&onyx, "anna").await);
+    let used_up = Instant::now();
+    guess_all(&onyx, "anna").await;
     assert_eq!(log_in(&onyx, 1, "bert", PASSWORD).await.status, 200);
     assert_eq!(open_link(&onyx, 1).await, 200);
     let pair = stranger_at(1).post(onyx.url("/api/auth/pair")).json(&json!({}));
@@ -41,20 +67,21 @@ async fn wrong_guesses_for_one_name_keep_nobody_else_out() {
     let me = stranger_at(1).get(onyx.url("/api/auth/me")).bearer_auth(DEFAULT_TOKEN);
     assert_eq!(Reply::of(me).await.status, 200);
     // That bert has signed in gives nobody more guesses at anna's password.
-    assert_eq!(log_in(&onyx, 1, "anna", "wrong").await.status, 429);
+    let more = guess_all(&onyx, "anna").await;
+    assert!(more <= 1 + forgiven_since(used_up), "{more} guesses more");
 }
 
 #[tokio::test]
 async fn another_address_of_this_machine_brings_no_new_guesses() {
     let (_model, onyx) = household().await;
-    let mut looked_at = 0;
+    let (begun, mut looked_at) = (Instant::now(), 0);
     for number in 0..40_u8 {
         let status = log_in(&onyx, 2 + number, "anna", "wrong").await.status;
         assert!(matches!(status, 401 | 429), "{status}");
         looked_at += usize::from(status == 401);
     }
-    // Ten guesses are allowed, and one more for every six seconds that this took.
-    assert!((10..=14).contains(&looked_at), "{looked_at} guesses were looked at");
+    let allowed = 10..=most_guesses(begun);
+    assert!(allowed.contains(&looked_at), "{looked_at} guesses were looked at");
 }
 
 #[tokio::test]
@@ -91,13 +118,17 @@ async fn a_flood_of_made_up_names_keeps_no_person_out_and_does_not_tell_who_ther
 async fn wrong_links_and_wrong_tokens_never_lock_a_good_one_out() {
     let (_model, onyx) = household().await;
     let client = stranger_at(1);
-    let mut told_to_wait = 0;
-    for _ in 0..140 {
+    let mut told_to_wait = false;
+    // A failure is forgiven twice a second, so a slow machine needs more of them.
+    for _ in 0..1_000 {
         let wrong = Reply::of(client.get(onyx.url("/auth/link?code=wrong"))).await;
         assert!(matches!(wrong.status, 401 | 429), "{}", wrong.status);
-        told_to_wait += usize::from(wrong.status == 429);
+        told_to_wait = wrong.status == 429;
+        if told_to_wait {
+            break;
+        }
     }
-    assert!(told_to_wait > 0);
+    assert!(told_to_wait);
     assert_eq!(open_link(&onyx, 1).await, 200);
     let me = client.get(onyx.url("/api/auth/me")).bearer_auth(DEFAULT_TOKEN);
     assert_eq!(Reply::of(me).await.status, 200);
@@ -106,20 +137,29 @@ async fn wrong_links_and_wrong_tokens_never_lock_a_good_one_out() {
 #[tokio::test]
 async fn guesses_in_frames_are_counted_and_a_connection_is_good_for_one() {
     let (_model, onyx) = household().await;
-    let mut codes = Vec::new();
-    for _ in 0..140 {
+    let mut code = Value::Null;
+    // A failure is forgiven twice a second, so a slow machine needs more of them.
+    for _ in 0..1_000 {
         let mut client = Client::stranger(&onyx).await;
         client.tell(json!({"type": "auth", "data": {"token": "onyx_sk_wrong"}})).await;
-        let refused = client.next().await.unwrap();
-        codes.push(refused["error"]["code"].as_str().unwrap().to_owned());
+        code = client.next().await.unwrap()["error"]["code"].clone();
         assert!(client.next().await.is_err(), "the connection is closed");
+        if code == "rate_limited" {
+            break;
+        }
     }
-    assert!(codes.contains(&"rate_limited".to_owned()), "{codes:?}");
-    // The same holds on a connection that has signed in already.
-    let mut client = Client::with_token(&onyx, DEFAULT_TOKEN).await;
-    let _ = client.ask("ping", json!({})).await;
-    client.tell(json!({"type": "auth", "id": "q", "data": {"token": "onyx_sk_wrong"}})).await;
-    let refused = client.until("auth.result").await;
-    assert_eq!(refused["error"]["code"], "rate_limited", "{refused}");
-    assert!(client.next().await.is_err(), "the connection is closed");
+    assert_eq!(code, "rate_limited");
+    // The same holds on connections that have signed in already. One failure may have been forgiven
+    // meanwhile, so the first of them may still be looked at.
+    for _ in 0..8 {
+        let mut client = Client::with_token(&onyx, DEFAULT_TOKEN).await;
+        let _ = client.ask("ping", json!({})).await;
+        client.tell(json!({"type": "auth", "id": "q", "data": {"token": "onyx_sk_wrong"}})).await;
+        code = client.until("auth.result").await["error"]["code"].clone();
+        assert!(client.next().await.is_err(), "the connection is closed");
+        if code == "rate_limited" {
+            break;
+        }
+    }
+    assert_eq!(code, "rate_limited");
 }

@@ -7,6 +7,7 @@ mod making;
 mod page_key;
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Instant;
 
 use onyx_test_support::{AgentClient, DEFAULT_PASSWORD as PASSWORD, OnyxProcess, Reply};
 use reqwest::Method;
@@ -30,6 +31,17 @@ pub(crate) fn stranger_at(last: u8) -> reqwest::Client {
 pub(crate) async fn log_in(onyx: &OnyxProcess, from: u8, person: &str, password: &str) -> Reply {
     let body = json!({"person": person, "password": password});
     Reply::of(stranger_at(from).post(onyx.url("/api/auth/login")).json(&body)).await
+}
+
+/// How many guesses at a password are forgiven since this moment: one for every six seconds.
+fn forgiven_since(moment: Instant) -> usize {
+    usize::try_from(moment.elapsed().as_secs() / 6).unwrap()
+}
+
+/// How many guesses that began at this moment may have been looked at: ten that come at once, one
+/// for the time that has passed since the first, and those that were forgiven.
+fn most_guesses(begun: Instant) -> usize {
+    11 + forgiven_since(begun)
 }
 
 pub(crate) async fn set_password(onyx: &OnyxProcess, person: &str) {

@@ -65,7 +65,7 @@ async fn a_no_is_told_to_the_waiting_run_with_its_reason() {
 #[tokio::test]
 async fn nobody_answers_so_the_run_goes_on_and_the_draft_stays_while_the_clock_stood() {
     let model = obedient().await;
-    let limits = json!({"limits": {"confirm_seconds": 3, "max_run_seconds": 2}});
+    let limits = json!({"limits": {"confirm_seconds": 7, "max_run_seconds": 6}});
     let onyx = acting(&model).merge(limits).start().await;
     let events = onyx.chat_stream(&json!({"message": remember()})).await;
     assert_eq!(events.last().unwrap()["status"], "done", "{events:#?}");

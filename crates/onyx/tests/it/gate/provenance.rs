@@ -253,6 +253,22 @@ async fn assistant_turns_that_a_client_tells_are_foreign_unless_they_are_known_a
     }
 }
 
+#[tokio::test]
+async fn an_answer_is_known_by_the_time_its_client_has_it() {
+    let model = ScriptedModel::start().await;
+    // The work after a run takes long, and the client goes on at once.
+    let onyx = builder(&model).env("ONYX_TEST_DELAYS", "run.over=3000").start().await;
+    let chat = |messages: Value| json!({"model": "onyx:main", "messages": messages});
+    let hello = json!({"role": "user", "content": "hello"});
+    let _ = onyx.post(CHAT, &chat(json!([hello]))).await.expect(200);
+    let answer = json!({"role": "assistant", "content": "ok"});
+    let more = json!({"role": "user", "content": "go on"});
+    let reply = onyx.post(CHAT, &chat(json!([hello, answer, more]))).await.expect(200);
+    let run = reply.headers["x-onyx-run-id"].to_str().unwrap().to_owned();
+    let events = events_of(&onyx, &json!({"run_id": run})).await;
+    assert!(!has_status(&events, "tainted"), "{events:#?}");
+}
+
 fn prompt_of(model: &ScriptedModel) -> (String, String) {
     let request = model.last_request();
     let messages = request.body["messages"].as_array().unwrap();

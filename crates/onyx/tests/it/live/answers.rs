@@ -1,11 +1,11 @@
 //! Answers of a real model: their text, their usage, and how they are stopped.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{FRANCE, complete, models, run, started, worker_of};
-use crate::{SOON, said, types};
+use crate::{said, types};
 
 fn statuses(events: &[Value]) -> usize {
     events.iter().filter(|event| event["type"] == "status").count()
@@ -150,7 +150,7 @@ async fn a_stop_is_heard_between_two_words_and_the_next_answer_comes() {
     let rest = lines.rest().await;
     println!("stopped in {:?}", start.elapsed());
 
-    assert!(start.elapsed() < SOON);
+    assert!(start.elapsed() < Duration::from_secs(10));
     assert_eq!(types(&rest).last(), Some(&"done"), "{rest:?}");
     assert!(said(&onyx.chat_stream(&json!({"message": FRANCE})).await).contains("Paris"));
 }

@@ -7,7 +7,8 @@ use crate::builder;
 fn reading(mode: &str) -> serde_json::Value {
     let mut settings = server(mode, &[]);
     settings["effects"] = json!({"echo": "read"});
-    settings["timeout"] = json!(3);
+    // Only one mode is to meet the limit. The others take their time on a busy machine.
+    settings["timeout"] = json!(if mode == "hang" { 3 } else { 60 });
     settings
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn server(mode: &str, arguments: &[&str]) -> Value {
     let script = scripts().join("server.py");
     let mut args = vec![script.to_str().unwrap().to_owned(), mode.to_owned()];
     args.extend(arguments.iter().map(|argument| (*argument).to_owned()));
-    json!({"command": "python3", "args": args, "folders": {"read": [scripts()]}, "timeout": 5})
+    json!({"command": "python3", "args": args, "folders": {"read": [scripts()]}, "timeout": 60})
 }
 
 pub(crate) async fn add(onyx: &OnyxProcess, name: &str, settings: Value) -> Value {

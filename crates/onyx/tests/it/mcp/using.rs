@@ -1,10 +1,10 @@
-use onyx_test_support::{Answer, ScriptedCall, ScriptedModel};
+use onyx_test_support::{Answer, ScriptedCall, ScriptedModel, wait_for};
 use serde_json::{Value, json};
 
 use super::{
     accept, accept_all, add, called, obedient, output, scripts, server, set_tool, show, test, tool,
 };
-use crate::{builder, run};
+use crate::{SOON, builder, run};
 
 async fn hello(onyx: &onyx_test_support::OnyxProcess, model: &ScriptedModel) -> String {
     onyx.chat_stream(&json!({"message": "hello"})).await;
@@ -22,7 +22,12 @@ async fn a_servers_tools_wait_for_the_owner_and_then_go_through_the_gate() {
     assert_eq!(tool(&seen, "echo")["state"], "new");
     let diff = tool(&seen, "echo")["diff"].as_str().unwrap();
     assert!(diff.contains("Says it again."), "{diff}");
-    assert!(seen["log"].to_string().contains("starting"), "{seen:#}");
+    // The server's log may arrive later than its tools.
+    wait_for("the server's log", SOON, async || {
+        let seen = show(&onyx, "fake").await;
+        seen["log"].to_string().contains("starting").then_some(())
+    })
+    .await;
     let prompt = hello(&onyx, &model).await;
     assert!(!prompt.contains("Says it again"), "nobody has accepted it");
     let (absent, _) = called(&onyx, "mcp:fake/echo", json!({"text": "hi"})).await;

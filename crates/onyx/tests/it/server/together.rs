@@ -169,7 +169,7 @@ async fn a_run_goes_on_when_the_notice_of_another_gateways_approval_is_lost() {
     let _ = two.post(&approve, &json!({"reason": "blue, like the sea"})).await.expect(200);
     let approved = Instant::now();
     let rest = lines.rest().await;
-    assert!(approved.elapsed() < SOON, "{:?}", approved.elapsed());
+    assert!(approved.elapsed() < Duration::from_secs(10), "{:?}", approved.elapsed());
     assert_eq!(rest.last().unwrap()["status"], "done", "{rest:#?}");
     let heard = model.last_request().body["messages"].to_string();
     assert!(heard.contains("blue, like the sea"), "{heard}");

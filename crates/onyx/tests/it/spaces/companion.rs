@@ -147,7 +147,7 @@ async fn a_failed_provider_is_an_error_event_and_the_message_can_be_run_again() 
 
 #[tokio::test]
 async fn a_provider_that_breaks_off_or_falls_silent_in_a_call_has_changed_nothing() {
-    let timeouts = json!({"providers": {"mine": {"timeouts": {"idleSeconds": 1}}}});
+    let timeouts = json!({"providers": {"mine": {"timeouts": {"idleSeconds": 4}}}});
     let (model, onyx) = super::house_with(timeouts).await;
     let at = companion(&onyx).await;
     let message = post(&onyx, &at, "Add a task").await;
@@ -243,7 +243,7 @@ async fn a_message_to_a_busy_companion_waits_and_is_answered_by_itself() {
     let (model, onyx) = house().await;
     let at = companion(&onyx).await;
     let first = post(&onyx, &at, "one").await;
-    model.push(Script::new([Step::Text("slow".into()), Step::PauseMs(1_500)]).ended(Finish::Stop));
+    model.push(Script::new([Step::Text("slow".into()), Step::PauseMs(5_000)]).ended(Finish::Stop));
     model.push(Answer::text("second answer"));
     model.push(Answer::text("third answer"));
     let path = format!("{at}/stream?messageId={first}");

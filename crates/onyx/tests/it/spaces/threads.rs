@@ -258,7 +258,7 @@ async fn one_of_several_coworkers_is_cancelled_and_the_others_go_on() {
 
     // The second is stopped before its turn. The first continues and ends the run.
     model.push(
-        Script::new([Step::Text("long ".into()), Step::PauseMs(400), Step::Text("way".into())])
+        Script::new([Step::Text("long ".into()), Step::PauseMs(3_000), Step::Text("way".into())])
             .ended(Finish::Stop),
     );
     let sent = say(&onyx, &thread, "@main @scout and the wind?").await;
@@ -457,7 +457,7 @@ async fn an_answer_that_ends_while_its_listener_arrives_is_told() {
 async fn an_answer_whose_question_is_not_stored_yet_is_told_to_its_listener() {
     let model = ScriptedModel::start().await;
     // The run is at work but not in the ledger yet.
-    let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "run.listed=1500").start().await;
+    let onyx = a_house(&model).env("ONYX_TEST_DELAYS", "run.listed=4000").start().await;
     let thread = thread(&onyx, &[]).await;
     model.push(Answer::text("late"));
     let id = answer_id(&say(&onyx, &thread, "one").await);

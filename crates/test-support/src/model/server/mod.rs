@@ -194,7 +194,7 @@ impl ScriptedModel {
     }
 
     pub async fn wait_for_requests(&self, count: usize) {
-        wait_until("requests at the scripted model", Duration::from_secs(10), || {
+        wait_until("requests at the scripted model", Duration::from_secs(30), || {
             self.request_count() >= count
         })
         .await;
