@@ -186,9 +186,9 @@ describe.each([
     await page.goto(`${at.url}/agents/${id}/overview`);
     await page.getByRole('radio', { name: 'Reads' }).click();
     await toast(/reads/);
-    await page.getByRole('switch', { name: 'Enabled' }).click();
+    await page.getByRole('switch', { name: 'Enabled', checked: true }).click();
     await toast(/is off/);
-    await page.getByRole('switch', { name: 'Enabled' }).click();
+    await page.getByRole('switch', { name: 'Enabled', checked: false }).click();
     await toast(/is on/);
     await page.goto(`${at.url}/agents/${id}/tools`);
     await page.getByLabel('Denied').fill('group:fs');
@@ -204,6 +204,12 @@ describe.each([
 
   test('memory is searched, opened at the line, changed, and brought back', async () => {
     await writeFile(join(at.home, NOTE), NOTES);
+    // The index has the file after a moment.
+    const found = async () => {
+      const answer = await at.api('/v1/memory/search?q=zirbelholz');
+      return ((await answer.json()) as { results: object[] }).results.length;
+    };
+    await expect.poll(found).toBeGreaterThan(0);
     await open('/memory');
     await page.getByLabel('Search memory').fill('zirbelholz');
     await page.getByRole('list', { name: 'Results' }).getByText('zirbelholz').first().click();

@@ -93,7 +93,9 @@ export async function say(page: Page, text: string): Promise<void> {
   await composer(page).press('Enter');
 }
 
-export const finished = (page: Page) => page.getByRole('button', { name: 'Regenerate' }).last().waitFor();
+/** Waits until an answer is complete and read from the log. Until then its buttons are disabled. */
+export const finished = (page: Page) =>
+  page.getByRole('button', { name: 'Regenerate', disabled: false }).last().waitFor();
 
 export const toast = (page: Page, words: string | RegExp) =>
   page.getByRole('region', { name: 'Notices' }).getByText(words).last().waitFor();

@@ -61,7 +61,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const page = await open(at, '/chat', { viewport });
     await say(page, 'What speaks for larch?');
     await log(page).getByText('Well,').waitFor();
-    expect(await page.title()).toBe('What speaks for larch? · Onyx');
+    await expect.poll(() => page.title()).toBe('What speaks for larch? · Onyx');
     expect(await page.getByText('0 turns').count()).toBe(0);
     if (viewport.width > 1000) await page.getByRole('link', { name: 'What speaks for larch?, working' }).waitFor();
   });

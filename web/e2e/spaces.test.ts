@@ -107,14 +107,24 @@ test('a space is made, a page is written, and of two who change it neither loses
   await toast(page, 'Saved');
   expect(await onDisk('garden/pages/beds.md')).toContain('\nBeans\n');
 
+  // The page saves automatically after a second; its request is held until the other change is made.
+  let release = () => {};
+  const held = new Promise<void>((resolve) => void (release = resolve));
+  const beds = '**/api/spaces/garden/pages/beds';
+  await page.route(beds, async (route) => {
+    if (route.request().method() === 'PATCH') await held;
+    await route.continue();
+  });
   await text(page).fill('Beans\nPeas\n');
   await at.api('/api/spaces/garden/pages/beds', { method: 'PATCH', body: JSON.stringify({ body: 'Beans\nLeek\n' }) });
+  release();
   // Either the page gets the notice, or saving is refused; both lead to the conflict.
   await page.keyboard.press('Control+s');
   const conflict = page.getByRole('alert', { name: 'Changed elsewhere' });
   await conflict.getByText('+Peas').waitFor();
   await conflict.getByText('-Leek').waitFor();
   expect(await onDisk('garden/pages/beds.md')).toContain('Leek');
+  await page.unroute(beds);
   await page.reload();
   await conflict.getByText('+Peas').waitFor();
   await conflict.getByRole('button', { name: 'Keep both' }).click();
@@ -262,12 +272,19 @@ test('an answer that fails can be asked for again, and no word is lost or said t
     async (route) => (await route.fetch(), await route.abort('internetdisconnected')),
     { times: 1 },
   );
+  // The app looks for the message after a second, and is held there until it was seen waiting.
+  let look = () => {};
+  const held = new Promise<void>((resolve) => void (look = resolve));
+  const looks = /\/api\/conversations\/[^/]+\/messages\?/;
+  await page.route(looks, async (route) => (await held, await route.continue()), { times: 1 });
   await say(page, 'Only once');
   await log(page).getByText('waiting for the connection').waitFor();
+  look();
   await log(page).getByText('Once and no more.').waitFor();
   expect(await said('Only once')).toBe(1);
 
-  // The message is stored on the server, but nobody has requested its answer.
+  // The message is stored on the server, but nobody has requested its answer. During an answer it would get one.
+  await log(page).locator('article[aria-busy=true]').waitFor({ state: 'detached' });
   const { id } = await talk();
   await at.api(`/api/conversations/${id}/messages`, {
     method: 'POST',
@@ -277,9 +294,20 @@ test('an answer that fails can be asked for again, and no word is lost or said t
   await rail(page).getByRole('button', { name: 'Ask now' }).click();
   await log(page).getByText('I was not asked.').waitFor();
 
-  // During an answer further messages wait.
+  // Further messages wait for the answer, also if it has not begun when they are said.
+  await log(page).locator('article[aria-busy=true]').waitFor({ state: 'detached' });
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => void (begin = resolve));
+  const requests = /\/api\/conversations\/[^/]+\/stream/;
+  await page.route(requests, async (route) => (await begun, await route.continue()), { times: 1 });
   await say(page, 'one');
   await say(page, 'two');
+  const newest = async () => {
+    const answer = await at.api(`/api/conversations/${id}/messages`);
+    return ((await answer.json()) as { messages: { content: string }[] }).messages.at(-1)?.content;
+  };
+  await expect.poll(newest, PATIENT).toBe('two');
+  begin();
   await log(page).getByText('Second.').waitFor();
   const order = (await log(page).innerText()).replace(/\s+/g, ' ');
   expect(order).toMatch(/one .*First\..*two .*Second\./);

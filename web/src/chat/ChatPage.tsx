@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { Archive, Hourglass, MoreHorizontal, Search, Users } from 'lucide-react';
 import type { EntityRef, UserContent } from '@onyx/sdk';
@@ -66,7 +66,7 @@ function Chat({ id, turn }: { id: string; turn?: string }) {
   useEffect(() => {
     if (online) void loadConversation(id);
   }, [id, online]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onFind = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key === 'f') {
         event.preventDefault();

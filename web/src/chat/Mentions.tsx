@@ -1,4 +1,13 @@
-import { useEffect, useId, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
+import {
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+} from 'react';
 import { hueOf } from '../ui/hue';
 import { completed, openMention, suggested, type Named } from './mentions';
 
@@ -23,6 +32,7 @@ export function useMentions(
   const [caret, setCaret] = useState(0);
   const [at, setAt] = useState(0);
   const [closedAt, setClosedAt] = useState<number>();
+  const placed = useRef<number>(undefined);
   const open = agents && openMention(text, Math.min(caret, text.length));
   const found = open && open.from !== closedAt ? suggested(open.query, agents) : [];
   // A closed list stays closed only while the same name is being typed.
@@ -34,9 +44,14 @@ export function useMentions(
     setText(next.text);
     setCaret(next.caret);
     setAt(0);
-    // The text must be set before the caret can be placed in it.
-    requestAnimationFrame(() => area.current?.setSelectionRange(next.caret, next.caret));
+    placed.current = next.caret;
   };
+  // The caret is placed once the text is set, and before the next key is typed.
+  useLayoutEffect(() => {
+    if (placed.current === undefined) return;
+    area.current?.setSelectionRange(placed.current, placed.current);
+    placed.current = undefined;
+  });
   const onKeyDown = (event: KeyboardEvent): boolean => {
     if (!current || event.nativeEvent.isComposing) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

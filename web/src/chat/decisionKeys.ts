@@ -1,7 +1,7 @@
 // The keys that decide a draft: A, R and the numbers of offered answers. They act on the focused card, or on the only
 // waiting card of the page.
 
-import { useEffect, type RefObject } from 'react';
+import { useLayoutEffect, type RefObject } from 'react';
 import { isWriting } from '../ui/keyboard';
 
 const OPEN = '[data-draft][data-open]';
@@ -17,7 +17,8 @@ export function nextOpenCard(card: HTMLElement | null): HTMLElement | undefined 
 
 /** `acts`: the action of each key. */
 export function useDecisionKeys(card: RefObject<HTMLElement | null>, acts: Record<string, () => unknown>): void {
-  useEffect(() => {
+  // The keys work as soon as the card is on the screen.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const act = Object.hasOwn(acts, event.key) ? acts[event.key] : undefined;
       if (!act) return;

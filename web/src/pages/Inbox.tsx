@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import type { Draft } from '@onyx/sdk';
 import { openCards } from '../chat/decisionKeys';
@@ -157,7 +157,7 @@ function All({ waiting }: { waiting: Draft[] }) {
 
 /** J and K move between cards; A and R decide the focused card. */
 function useMovingByKeys(): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'j' && event.key !== 'k') return;
       if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target)) return;

@@ -58,13 +58,17 @@ export function SessionsPage() {
   };
   useEffect(() => {
     if (!online) return;
+    let current = true;
     const timer = setTimeout(() => {
       onyx.sessions.list({ ...filter(), limit: 50 } as object).then(
-        (page) => (setList(page.sessions), setBefore(page.before), setFault(undefined)),
-        (error: unknown) => setFault(faultOf(error)),
+        (page) => current && (setList(page.sessions), setBefore(page.before), setFault(undefined)),
+        (error: unknown) => current && setFault(faultOf(error)),
       );
     }, 120);
-    return () => clearTimeout(timer);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
   }, [query, agent, status, since, tag, online, round]);
   const more = async () => {
     const page = await attempt('Older chats could not be loaded', () =>

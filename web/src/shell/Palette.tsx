@@ -219,13 +219,17 @@ function useSearch(query: string): Session[] {
   const [found, setFound] = useState<Session[]>([]);
   useEffect(() => {
     if (query.trim().length < 2) return setFound([]);
+    let current = true;
     const timer = setTimeout(() => {
       socket.sessions({ q: query.trim(), limit: 20 }).then(
-        (list) => setFound(list.sessions),
-        () => setFound([]),
+        (list) => current && setFound(list.sessions),
+        () => current && setFound([]),
       );
     }, 150);
-    return () => clearTimeout(timer);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
   }, [query]);
   return found;
 }

@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useLayoutEffect } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { stop } from '../store/actions';
 import { useStore } from '../store/state';
@@ -9,7 +9,8 @@ const DOUBLE_MS = 600;
 /** The app's shortcuts. Single letters do nothing in a text field. */
 export function useKeys(open: { palette: () => void; shortcuts: () => void }): void {
   const navigate = useNavigate();
-  useEffect(() => {
+  // The keys work as soon as the page is on the screen.
+  useLayoutEffect(() => {
     let escapedAt = 0;
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {

@@ -62,6 +62,21 @@ async function loadUnanswered(conversation: string): Promise<void> {
   }
 }
 
+/** Runs the tasks of each conversation one after the other. */
+function inTurn(): (conversation: string, task: () => Promise<unknown>) => Promise<unknown> {
+  const last = new Map<string, Promise<unknown>>();
+  return (conversation, task) => {
+    const next = (last.get(conversation) ?? Promise.resolve()).then(task, task);
+    last.set(conversation, next);
+    return next;
+  };
+}
+
+/** Messages are stored in the order in which they were said. */
+const storeInTurn = inTurn();
+/** A message whose answer begins before that of an earlier message would be answered together with it. */
+const askInTurn = inTurn();
+
 /** Sends a message to the companion with what the person is looking at. */
 export async function sayToCompanion(conversation: string, content: UserContent, view?: View): Promise<void> {
   if (await answerQuestion(conversation, textOf(content))) return;
@@ -76,7 +91,7 @@ export async function sayToCompanion(conversation: string, content: UserContent,
     state: 'sending',
   };
   addPending(item);
-  void deliverToCompanion(item);
+  void storeInTurn(conversation, () => deliverToCompanion(item));
 }
 
 /** Messages being delivered, so that two callers do not send the same one. */
@@ -132,6 +147,11 @@ export async function answerOf(conversation: string, messageId: string): Promise
   asked.add(messageId);
   const item = useStore.getState().pending.find((one) => one.turnId === messageId && one.state === 'unanswered');
   if (item) changePending(item.key, { state: 'sending', fault: undefined });
+  await askInTurn(conversation, () => request(conversation, messageId));
+}
+
+/** Requests the answer and returns when its run is known. */
+async function request(conversation: string, messageId: string): Promise<void> {
   const ended = new AbortController();
   try {
     for await (const { runId, event } of onyx.spaces.stream(conversation, { messageId, signal: ended.signal })) {

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { useRef } from 'react';
 import { Plus, X } from 'lucide-react';
 import type { Channel } from '@onyx/sdk';
 import { onyx } from '../../store/client';
@@ -14,14 +15,18 @@ export function Coworkers({ channel }: { channel: Channel }) {
   const agents = useStore((state) => state.status?.agents) ?? [];
   const { id, coworkers } = channel;
   const free = agents.filter((agent) => !coworkers.some((coworker) => coworker.agent === agent.id));
-  const change = async (failed: string, act: () => Promise<unknown>) => {
-    const done = await attempt(failed, async () => (await act(), onyx.channels.get(id)));
-    keepChannel(done ?? channel);
+  // The changes are sent one after the other, so that no answer is older than what is shown.
+  const changing = useRef(Promise.resolve());
+  const change = (failed: string, act: () => Promise<unknown>) => {
+    changing.current = changing.current.then(async () => {
+      const done = await attempt(failed, async () => (await act(), onyx.channels.get(id)));
+      keepChannel(done ?? channel);
+    });
   };
   const setPrimary = (chosen: string) => {
     // Shown at once; the server's answer follows.
     keepChannel({ ...channel, coworkers: coworkers.map(({ agent }) => ({ agent, primary: agent === chosen })) });
-    void change('The primary was not changed', () => onyx.channels.setPrimary(id, chosen));
+    change('The primary was not changed', () => onyx.channels.setPrimary(id, chosen));
   };
   return (
     <Section
@@ -36,8 +41,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
               label: agent.name,
               detail: agent.model ?? undefined,
               icon: <span className="hue" style={{ background: hueOf(agent.id) }} aria-hidden />,
-              run: () =>
-                void change(`${agent.name} was not added`, () => onyx.channels.assign(id, { agent: agent.id })),
+              run: () => change(`${agent.name} was not added`, () => onyx.channels.assign(id, { agent: agent.id })),
             }))}
           >
             <Plus size={15} aria-hidden /> Add
@@ -79,7 +83,7 @@ export function Coworkers({ channel }: { channel: Channel }) {
                 className="icon-btn -mr-2"
                 aria-label={`Remove ${name}`}
                 title={`Remove ${name}`}
-                onClick={() => void change(`${name} was not removed`, () => onyx.channels.dismiss(id, agent))}
+                onClick={() => change(`${name} was not removed`, () => onyx.channels.dismiss(id, agent))}
               >
                 <X size={16} aria-hidden />
               </button>

@@ -23,7 +23,7 @@ import { isConflict, reread, shownText, wrote, type Editing } from './editing';
 import { sourceOf } from './EntityList';
 import type { PlaceOf } from './places';
 import { tellChange, useChanges } from './useEntities';
-import { maySave, useEditing } from './useEditing';
+import { useEditing } from './useEditing';
 import { useOpenLink, Writing } from './Writing';
 import { Versions } from './Versions';
 
@@ -64,7 +64,7 @@ export function EntityPage({
 
 function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; reload: () => void }) {
   const editor = useEditing(entity.space, place.place, entity);
-  const { editing, change, save } = editor;
+  const { editing, change, save, saveAll } = editor;
   const { title, body } = shownText(editing);
   // Content from outside opens for reading; everything else opens in the editor.
   const [mode, setMode] = useState<'read' | 'edit'>(
@@ -82,8 +82,7 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
   };
   /** ⌘S. The text is saved automatically, but a person who presses it expects a confirmation. */
   const saveNow = async () => {
-    const isSaved = maySave(editing) ? await save() : editing.mine === undefined;
-    if (isSaved) toast('Saved');
+    if (await saveAll()) toast('Saved');
   };
   return (
     <article className="flex min-h-0 flex-1 flex-col gap-3" onKeyDown={savesByKey(() => void saveNow())}>

@@ -26,6 +26,8 @@ export interface Editor {
   change: (step: (editing: Editing) => Editing) => void;
   /** Saves; returns whether it succeeded. `over`: the person chose to overwrite the server's version. */
   save: (over?: 'over') => Promise<boolean>;
+  /** Saves what is typed, also while an automatic save is under way; returns whether everything is saved. */
+  saveAll: () => Promise<boolean>;
 }
 
 /** True if there are changes to save and no conflict to decide first. */
@@ -35,7 +37,13 @@ export const maySave = (editing: Editing) =>
 /** Edits an entity. The text is saved automatically, and survives leaving the page and closing the browser. */
 export function useEditing(space: string, place: EntityPlace, entity: Entity): Editor {
   const key = `onyx.unsaved.${space}/${place}/${entity.id}`;
-  const [editing, change] = useState(() => opened(entity, readKept<Unsaved | undefined>(key, undefined)));
+  const [editing, setEditing] = useState(() => opened(entity, readKept<Unsaved | undefined>(key, undefined)));
+  // A key may be pressed between a change and its drawing, so saving reads the newest state from here.
+  const newest = useRef(editing);
+  const change = useCallback((step: (known: Editing) => Editing) => {
+    newest.current = step(newest.current);
+    setEditing(newest.current);
+  }, []);
   // While a save is under way, what is read may be from before it or from it: it is read again afterwards.
   const missed = useRef(false);
   useEffect(
@@ -49,9 +57,9 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
   );
   const unsaved = unsavedOf(editing);
   useEffect(() => keep(key, unsaved), [key, unsaved?.title, unsaved?.body, unsaved?.version]);
-  const save = useCallback(
+  const write = useCallback(
     async (over?: 'over') => {
-      const begun = over ? overTheirs(editing) : editing;
+      const begun = over ? overTheirs(newest.current) : newest.current;
       change(() => saving(begun));
       const sent = shownText(begun);
       try {
@@ -76,10 +84,16 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
         return false;
       }
     },
-    [editing, space, place, entity.id],
+    [space, place, entity.id, key, change],
   );
+  const underWay = useRef(Promise.resolve(true));
+  const save = useCallback((over?: 'over') => (underWay.current = write(over)), [write]);
+  const saveAll = useCallback(async () => {
+    while (newest.current.saving) await underWay.current;
+    return maySave(newest.current) ? save() : newest.current.mine === undefined;
+  }, [save]);
   useAutosave(editing, save);
-  return { editing, change, save };
+  return { editing, change, save, saveAll };
 }
 
 /** The page may be closed before its last change is saved. */
