@@ -200,7 +200,7 @@ impl ChangeFollower {
             }
             let updates = self.loader.updates(&tables, changes).await?;
             tables = on_a_thread(tables, move |tables| tables.take(&updates)).await?;
-            if began.elapsed() > PATIENCE {
+            if tables.seen() < last && began.elapsed() > PATIENCE {
                 lag = Lag::Some;
                 break;
             }
