@@ -106,8 +106,7 @@ class Faults:
     def stop_in_order(self, gateway):
         incarnation, asked = self.incarnation(gateway), time.time()
         gateway.signal(signal.SIGTERM)
-        self.until_none(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()")
-        gone = time.time()
+        gone = self.last_there(f"SELECT 1 FROM gateways WHERE incarnation = {incarnation} AND until > clock_timestamp()")
         last = self.database.sql(self.name, f"SELECT coalesce(max(ended_at), 0) FROM runs WHERE incarnation = {incarnation}")
         took = drain_time(asked, int(last[0]) / 1000, gone)
         self.drains.append(round(took, 1))
@@ -173,6 +172,17 @@ class Faults:
         while self.database.sql(self.name, select) and time.monotonic() - begun < 2 * FAILOVER:
             time.sleep(0.1)
         return time.monotonic() - begun
+
+    def last_there(self, select):
+        """Returns the last time at which rows were certainly there: how long it takes to look does not count."""
+        there, until = time.time(), time.monotonic() + 2 * FAILOVER
+        while time.monotonic() < until:
+            looked = time.time()
+            if not self.database.sql(self.name, select):
+                break
+            there = looked
+            time.sleep(0.1)
+        return there
 
 
 def drain_time(asked, last_end, gone):

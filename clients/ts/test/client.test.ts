@@ -3,6 +3,8 @@ import { Onyx, OnyxError, type Told } from '@onyx/sdk';
 import { stage, TOKEN, type Stage } from '../../../web/e2e/stage';
 
 const PIECES = Array.from({ length: 40 }, (_, index) => `piece ${index}, `);
+/** An answer that takes seconds, so that connections break many times within it on a slow machine too. */
+const SLOWLY = { text: PIECES, delayMs: 100 };
 
 let at: Stage;
 let onyx: Onyx;
@@ -104,6 +106,7 @@ describe('over HTTP', () => {
   });
 
   test('the events of a run are taken up again where they broke off', async () => {
+    await at.script([], SLOWLY);
     let breaks = 0;
     const breaking: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
@@ -136,6 +139,7 @@ describe('over HTTP', () => {
 
 describe('over the socket', () => {
   test('a connection killed twenty times loses and doubles nothing', async () => {
+    await at.script([], SLOWLY);
     const told: Told[] = [];
     const sockets: WebSocket[] = [];
     const make = (url: string) => {

@@ -79,11 +79,21 @@ test('what the owner does', async () => {
 test('a draft is heard of where it is looked out for', async () => {
   await at.script([{ calls: [{ id: 'a', name: 'ask_person', input: { question: 'Oak?' } }] }, { text: 'Fine.' }]);
   const enough = new AbortController();
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const listening: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    open();
+    return response;
+  };
+  const listener = new Onyx({ baseUrl: at.url, token: TOKEN, fetch: listening });
   const heard = (async () => {
-    for await (const draft of onyx.drafts.events({ signal: enough.signal }))
+    for await (const draft of listener.drafts.events({ signal: enough.signal }))
       if (draft.state === 'pending') return draft;
     return undefined;
   })();
+  // What happened before the stream was open is not told.
+  await opened;
   for await (const chunk of onyx.chat.stream({ message: 'order' }))
     if (chunk.type === 'confirm') await onyx.drafts.approve(chunk.draftId, { reason: 'yes' });
   expect(await heard).toMatchObject({ tool: 'ask_person' });

@@ -1,6 +1,8 @@
 //! Who may use the server: tokens, Host, Origin, the socket.
 
-use onyx_test_support::{AgentClient, DEFAULT_TOKEN, Reply, Script, ScriptedModel, Step};
+use onyx_test_support::{
+    AgentClient, DEFAULT_TOKEN, Reply, Script, ScriptedModel, Step, wait_until,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -76,7 +78,10 @@ async fn without_a_configured_token_a_file_is_made_that_only_the_owner_can_read(
     let token = std::fs::read_to_string(&path).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(token.starts_with("onyx_sk_") && token.trim().len() > 40, "{token}");
-    assert!(onyx.log().contains(&path.display().to_string()) && !onyx.log().contains(token.trim()));
+    // The server prints this after its address, when it answers already.
+    let place = path.display().to_string();
+    wait_until("the place of the token in the log", SOON, || onyx.log().contains(&place)).await;
+    assert!(!onyx.log().contains(token.trim()));
     let status = async |base: &str, token: &str| {
         AgentClient::new(base, token).get("/v1/sessions").await.status
     };

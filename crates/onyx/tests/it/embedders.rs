@@ -2,17 +2,22 @@
 //! working.
 
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use onyx_test_support::{DEFAULT_KEY, OnyxProcess, ScriptedModel, wait_for};
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 use crate::memory::{paths, search, write};
 use crate::{SOON, builder};
 
-/// A port at which no program listens.
-async fn free_port() -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap().port()
+/// A port at which no program listens, and which no other program gets while the socket is open.
+fn free_port() -> (u16, TcpSocket) {
+    let socket = TcpSocket::new_v4().unwrap();
+    // A listener that allows it too can have the same port.
+    socket.set_reuseaddr(true).unwrap();
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    (socket.local_addr().unwrap().port(), socket)
 }
 
 /// A server whose embedder is at this port, whether or not one listens there.
@@ -30,7 +35,7 @@ async fn index(onyx: &OnyxProcess) -> Value {
 #[tokio::test]
 async fn an_embedder_that_comes_after_the_server_is_used_without_anybody_asking() {
     let model = ScriptedModel::start().await;
-    let port = free_port().await;
+    let (port, _kept_free) = free_port();
     let onyx = embedding_at(&model, port).await;
     write(&onyx, "people/owner/vault/a.md", "tulips");
     wait_for("it is found by words", SOON, async || {
@@ -65,8 +70,11 @@ async fn an_embedder_that_says_nothing_keeps_no_file_from_being_found() {
         (paths(&search(&onyx, "q=tulips").await) == ["vault/a.md"]).then_some(())
     })
     .await;
-    let status = index(&onyx).await;
-    assert_eq!((&status["complete"], &status["watching"]["state"]), (&json!(true), &json!("on")));
+    let status = wait_for("everything was looked through", SOON, async || {
+        let status = index(&onyx).await;
+        (status["complete"] == true && status["watching"]["state"] == "on").then_some(status)
+    })
+    .await;
     assert_eq!(status["embedding"]["state"], "failing", "{status}");
     assert_eq!(status["embedding"]["reason"], "it has not answered yet");
     // An edit of the config does not wait for the embedder either.

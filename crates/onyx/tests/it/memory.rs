@@ -3,7 +3,7 @@
 use std::fs;
 
 use onyx_test_support::{
-    Answer, OnyxProcess, Reply, Script, ScriptedCall, ScriptedModel, wait_for,
+    Answer, OnyxProcess, Reply, Script, ScriptedCall, ScriptedModel, wait_for, wait_until,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -32,9 +32,10 @@ async fn what_is_in_the_files_is_found_with_its_place() {
     write(&onyx, "people/owner/vault/garden.md", "# Garden\n\nThe quince was planted in 2019.\n");
     write(&onyx, "people/owner/memory/main/MEMORY.md", "Likes quince jelly.\n");
     write(&onyx, "people/other/vault/secret.md", "The quince of somebody else.\n");
+    // Both may be found while the first look through all files is still under way.
     let found = wait_for("both are found", SOON, async || {
         let found = search(&onyx, "q=quince").await;
-        (paths(&found).len() == 2).then_some(found)
+        (paths(&found).len() == 2 && found["partial"] == false).then_some(found)
     })
     .await;
     let results = found["results"].as_array().unwrap();
@@ -225,7 +226,11 @@ async fn the_cache_thrown_away_is_made_anew_while_running_and_while_stopped() {
         .await
     };
     let before = all(&onyx).await;
-    fs::remove_dir_all(onyx.home().join("cache")).unwrap();
+    // The server may be writing into the folder while it is removed, and then it is not empty.
+    wait_until("the cache to be thrown away", SOON, || {
+        fs::remove_dir_all(onyx.home().join("cache")).is_ok()
+    })
+    .await;
     assert_eq!(all(&onyx).await, before);
     onyx.kill().await;
     fs::remove_dir_all(onyx.home().join("cache")).unwrap();

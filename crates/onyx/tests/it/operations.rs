@@ -48,7 +48,8 @@ async fn metrics_count_runs_tokens_models_and_streams() {
     open.until("text").await;
     let text = wait_for("the figures of both runs", SOON, async || {
         let text = onyx.get("/metrics").await.expect(200).text();
-        text.contains("onyx_runs_total{status=\"error\"} 1").then_some(text)
+        let ends = ["onyx_runs_total{status=\"done\"} 1", "onyx_runs_total{status=\"error\"} 1"];
+        ends.iter().all(|end| text.contains(end)).then_some(text)
     })
     .await;
     for line in [

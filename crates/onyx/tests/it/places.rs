@@ -3,13 +3,13 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel};
+use onyx_test_support::{DEFAULT_TOKEN, OnyxProcess, Reply, ScriptedModel, wait_for};
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::{builder, command};
+use crate::{SOON, builder, command};
 
 /// The address at which other machines reach this one; `None` without a network.
 fn outer_address() -> Option<IpAddr> {
@@ -170,9 +170,13 @@ async fn exactly_those_who_should_get_in_do_from_everywhere() {
 async fn the_printed_link_signs_a_browser_in_once_and_a_guess_does_not() {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model).start().await;
-    let log = onyx.log();
-    let at = log.find("/auth/link?code=").expect("a link is printed");
-    let link = log[at..].split_whitespace().next().unwrap().to_owned();
+    // The link is made and printed after the address, when the server answers already.
+    let link = wait_for("a link is printed", SOON, async || {
+        let log = onyx.log();
+        let printed = log[log.find("/auth/link?code=")?..].split_once('\n')?.0.to_owned();
+        printed.split_whitespace().next().map(str::to_owned)
+    })
+    .await;
     let client = plain_client();
     let wrong = Reply::of(client.get(onyx.url("/auth/link?code=wrong"))).await;
     assert_eq!((wrong.status, wrong.headers.get("set-cookie")), (401, None));

@@ -1,11 +1,9 @@
 //! Runtimes, the programs through which models are asked, in the whole server.
 
-use std::time::Duration;
-
 use onyx_test_support::{Answer, FakeProgram, OnyxBuilder, ScriptedModel, wait_until};
 use serde_json::{Value, json};
 
-use crate::{builder, run, said, types};
+use crate::{SOON, builder, run, said, types};
 
 fn with_claude(model: &ScriptedModel, fake: &FakeProgram) -> OnyxBuilder {
     let command = fake.program();
@@ -59,7 +57,7 @@ async fn a_killed_server_leaves_no_child_behind() {
     assert!(status().contains("State:"));
     onyx.kill().await;
     let is_gone = || status().is_empty() || status().contains("State:\tZ");
-    wait_until("the child to be gone", Duration::from_secs(2), is_gone).await;
+    wait_until("the child to be gone", SOON, is_gone).await;
 }
 
 #[tokio::test]
@@ -69,10 +67,8 @@ async fn a_child_that_is_killed_ends_the_run_with_an_error_and_the_next_one_work
     let onyx = with_claude(&model, &fake).merge(agent("claude-subscription/sonnet")).start().await;
     let mut lines = onyx.client().chat_lines(&json!({"message": "hi"})).await;
     let _ = lines.until("text").await;
-    // The process kills itself right after these words.
-    let start = std::time::Instant::now();
-    let events = lines.rest().await;
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    // The process kills itself right after these words, and nobody waits for it until a timeout.
+    let events = tokio::time::timeout(SOON, lines.rest()).await.expect("the run ends");
     assert_eq!(types(&events), ["error", "done"]);
     assert_eq!(events[0]["code"], "provider_unavailable");
     assert_eq!(said(&onyx.chat_stream(&json!({"message": "hi"})).await), "ok");

@@ -11,6 +11,9 @@ use crate::said;
 /// The owner's token in the stored homes.
 const TOKEN: &str = "onyx_sk_fixture";
 const KEY: &str = "sk-fixture-key-of-a-provider";
+/// The end of the time in which the drafts of the stored homes can be decided, as the database and
+/// as a list has it. Their own time was two weeks; after it they would be listed as expired.
+const DRAFTS_WAIT_UNTIL: (i64, &str) = (4_102_444_800_000, "2100-01-01T00:00:00.000Z");
 
 fn homes() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/homes")
@@ -28,6 +31,10 @@ async fn opened(version: &Path, model: &ScriptedModel) -> OnyxProcess {
     let config = std::fs::read_to_string(onyx.config_path()).unwrap();
     let config = config.replace("http://127.0.0.1:9/v1", &model.base_url());
     std::fs::write(onyx.config_path(), config).unwrap();
+    let books = rusqlite::Connection::open(onyx.home().join("onyx.db")).unwrap();
+    let more_time = "UPDATE drafts SET expires_at = ?1";
+    assert!(books.execute(more_time, [DRAFTS_WAIT_UNTIL.0]).unwrap() > 0);
+    drop(books);
     onyx.restart().await;
     onyx
 }
@@ -65,7 +72,11 @@ async fn a_home_of_every_earlier_version_is_opened_and_lists_all_that_it_did() {
         let onyx = opened(&version, &model).await;
         let home = onyx.home().to_str().unwrap().to_owned();
         let listed = std::fs::read_to_string(version.join("listed.json")).unwrap();
-        let listed: Value = serde_json::from_str(&listed.replace("$ONYX_HOME", &home)).unwrap();
+        let mut listed: Value = serde_json::from_str(&listed.replace("$ONYX_HOME", &home)).unwrap();
+        let drafts = listed["/api/pending-changes?status=all"]["drafts"].as_array_mut();
+        for draft in drafts.unwrap() {
+            draft["expires_at"] = json!(DRAFTS_WAIT_UNTIL.1);
+        }
 
         let mut losses = Vec::new();
         for (path, before) in listed.as_object().unwrap() {
