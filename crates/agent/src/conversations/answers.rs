@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use onyx_storage::SessionMeta;
+use onyx_storage::{InboxRow, SessionMeta};
 use onyx_types::{
     Attendance, Envelope, ErrorCode, Fault, PersonId, RunId, RunStatus, SessionId, SessionKey,
     Turn, TurnBody, TurnId, View,
@@ -67,6 +67,7 @@ impl Conversations {
         let runs = &self.shared.runs;
         let key = self.shared.sessions.key(person, session).await?;
         let mut notices = self.shared.notices.listen();
+        let _asked = self.shared.promises.ask(message);
         let mut refused = 0;
         loop {
             if let Some(run) = runs.answering(person, message)
@@ -244,7 +245,11 @@ impl Conversations {
         if rows[at].words.withdrawn {
             return Err(withdrawn());
         }
-        let behind = rows[..at].iter().any(|row| self.is_awaited(row));
+        let is_first = |row: &InboxRow| {
+            self.is_awaited(row)
+                || (!row.words.withdrawn && self.shared.promises.is_asked(row.turn))
+        };
+        let behind = rows[..at].iter().any(is_first);
         Ok(Stage::Waiting { behind })
     }
 

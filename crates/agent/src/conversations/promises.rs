@@ -19,6 +19,8 @@ pub(super) fn is_to_be_answered(row: &InboxRow) -> bool {
 #[derive(Default)]
 pub(crate) struct Promises {
     messages: Mutex<HashMap<TurnId, (PersonId, SessionId)>>,
+    /// The messages whose answers clients are asking for, with the number of those clients.
+    asked: Mutex<HashMap<TurnId, usize>>,
     closed: Mutex<HashSet<SessionId>>,
     /// Messages that people withdrew since the process began. They are never removed, since each
     /// takes only a few bytes.
@@ -39,6 +41,16 @@ impl Promises {
 
     pub(super) fn is_promised(&self, message: TurnId) -> bool {
         self.messages().contains_key(&message)
+    }
+
+    /// Notes that a client asks for the message's answer, until what is returned is dropped.
+    pub(super) fn ask(self: &Arc<Self>, message: TurnId) -> AskedMessage {
+        *self.asked().entry(message).or_default() += 1;
+        AskedMessage { promises: Arc::clone(self), message }
+    }
+
+    pub(super) fn is_asked(&self, message: TurnId) -> bool {
+        self.asked().contains_key(&message)
     }
 
     /// The person and session of a promised message.
@@ -84,6 +96,10 @@ impl Promises {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn asked(&self) -> MutexGuard<'_, HashMap<TurnId, usize>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn closed(&self) -> MutexGuard<'_, HashSet<SessionId>> {
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,6 +110,24 @@ impl Promises {
 
     fn finished(&self) -> MutexGuard<'_, HashSet<TurnId>> {
         self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A message whose answer a client asks for until this is dropped.
+pub(super) struct AskedMessage {
+    promises: Arc<Promises>,
+    message: TurnId,
+}
+
+impl Drop for AskedMessage {
+    fn drop(&mut self) {
+        let mut asked = self.promises.asked();
+        if let Some(clients) = asked.get_mut(&self.message) {
+            *clients -= 1;
+            if *clients == 0 {
+                asked.remove(&self.message);
+            }
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::stream::{BoxStream, StreamExt as _};
 use onyx_agent::{
-    AgentOptions, AgentServices, AgentsSettings, KeptMessage, ModelChoice, Models, NewMessage,
-    Payer, Roster, RunInput, StopTarget,
+    AfterFailure, AgentOptions, AgentServices, AgentsSettings, KeptMessage, MessageAnswer,
+    ModelChoice, Models, NewMessage, Payer, Roster, RunInput, StopTarget,
 };
 use onyx_storage::{BeginIn, BeginRun, Delivery, Store, StoreError};
 use onyx_test_support::{LeasePlace, MemoryDisk, Moment, Op, Turnstile, TurnstileFuture, wait_for};
@@ -17,7 +17,7 @@ use onyx_tools::{Masker, Services, Toolbox};
 use onyx_types::{
     Cancel, Clock, ErrorCode, Event, Fault, FinishReason, IdGenerator, Limits, Model, ModelEvent,
     ModelRequest, Role, RunStatus, SessionKey, SessionOrigin, SystemClock, TextStatus,
-    TokenCounter, ToolUseId, Turn, TurnBody,
+    TokenCounter, ToolUseId, Turn, TurnBody, TurnId,
 };
 use serde_json::json;
 use tokio::sync::Notify;
@@ -458,25 +458,53 @@ async fn a_note_that_could_not_be_written_leaves_no_hole_in_the_next() {
     assert_eq!(noted.text, "one two ");
 }
 
+/// Stores a message of the person's.
+async fn keep(desk: &Desk, key: &SessionKey, text: &str, delivery: Delivery) -> TurnId {
+    let message = NewMessage { content: text.to_owned(), view: None, client_id: None, delivery };
+    let kept = desk.agent.conversations.keep_message(&ana(), key.session, message).await.unwrap();
+    let KeptMessage::New(row) = kept else { panic!("it is new") };
+    row.turn
+}
+
+/// Waits until this many runs of the session have ended, and returns how.
+async fn ended(desk: &Desk, key: &SessionKey, count: usize) -> Vec<RunStatus> {
+    let ended = async || Some(ends(&desk.log(key).await)).filter(|ends| ends.len() == count);
+    wait_for("the runs to end", Duration::from_secs(20), ended).await
+}
+
 #[tokio::test]
 async fn a_promised_message_is_answered_once_the_store_is_back() {
     let desk = Desk::new([answer("hello"), answer("again")]);
     let (key, _) = desk.say(None, "one").await;
-    let conversations = &desk.agent.conversations;
-    let message = NewMessage {
-        content: "two".to_owned(),
-        view: None,
-        client_id: None,
-        delivery: Delivery::FollowUp,
-    };
-    let kept = conversations.keep_message(&ana(), key.session, message).await.unwrap();
-    let KeptMessage::New(row) = kept else { panic!("it is new") };
+    let message = keep(&desk, &key, "two", Delivery::FollowUp).await;
     desk.switch.set(Some((Op::Acquire, Answer::IsAway)));
-    conversations.promise(&ana(), key.session, row.turn);
+    desk.agent.conversations.promise(&ana(), key.session, message);
     let refused = async || (desk.switch.refusals() > 0).then_some(());
     wait_for("the session to be refused", Duration::from_secs(20), refused).await;
     desk.switch.set(None);
-    let answered = async || (ends(&desk.log(&key).await).len() == 2).then_some(());
-    wait_for("the second answer", Duration::from_secs(20), answered).await;
-    assert_eq!(ends(&desk.log(&key).await), [RunStatus::Done; 2]);
+    assert_eq!(ended(&desk, &key, 2).await, [RunStatus::Done; 2]);
+}
+
+#[tokio::test]
+async fn messages_that_are_asked_for_at_once_are_answered_one_after_the_other() {
+    let desk = Desk::new([vec![says("slow")], answer("first"), answer("second")]);
+    let handle = desk.agent.runs.start(request(None, "one")).await.unwrap();
+    let key = key(handle.session_id);
+    let first = keep(&desk, &key, "two", Delivery::OnRequest).await;
+    let second = keep(&desk, &key, "three", Delivery::OnRequest).await;
+    let answer_to = async |message: TurnId| {
+        let conversations = &desk.agent.conversations;
+        let answer =
+            conversations.answer_to(&ana(), key.session, message, AfterFailure::Replay).await;
+        let MessageAnswer::Live { run, .. } = answer.unwrap() else { panic!("it is at work") };
+        run
+    };
+    // Both wait for the run at work. The later message is asked for first, and hears first of the
+    // run's end.
+    let (second, first, _) = tokio::join!(answer_to(second), answer_to(first), async {
+        desk.agent.runs.stop(&ana(), StopTarget::Session(key.session)).await.unwrap();
+        all(handle).await
+    });
+    assert_ne!(first, second);
+    assert_eq!(ended(&desk, &key, 3).await[1..], [RunStatus::Done; 2]);
 }

@@ -45,6 +45,8 @@ pub(crate) async fn run(
     }
     let listener = bind(address).await?;
     let address = listener.local_addr().context("the listener has no address")?;
+    // Whoever sees that the server answers may end it in an orderly way at once.
+    let mut signals = EndSignals::listen()?;
     gateway.serve_home()?;
     let cores = Cores::start().context("cannot start a runtime for each core")?;
     gateway.serve_network(listener, address, cores.lanes()).await?;
@@ -52,8 +54,6 @@ pub(crate) async fn run(
     gateway.tend_index();
     gateway.fire_jobs();
     gateway.connect().await;
-    // Whoever reads the next line may end the server in an orderly way at once.
-    let mut signals = EndSignals::listen()?;
     output::line(&format!("Onyx is running at http://{address}"));
     output::line(&format!("The owner's token is in {}", gateway.token_place()));
     match gateway.create_link().await {
