@@ -41,15 +41,19 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await finished(page);
     await page.waitForURL(/\/chat\/.+/);
     await expect.poll(() => kept(page)).toHaveLength(1);
+    const ids: string[] = [];
     for (let index = 0; index < 21; index += 1) {
       const id = await told(at, `more ${index}`);
+      ids.push(id);
       await page.evaluate(
         (to) => (history.pushState(null, '', to), dispatchEvent(new PopStateEvent('popstate'))),
         `/chat/${id}`,
       );
+      await log(page).getByText(`more ${index}`, { exact: true }).waitFor();
       await log(page).getByText('ok', { exact: true }).waitFor();
     }
-    await expect.poll(() => kept(page)).toHaveLength(20);
+    // A chat is shown a moment before it is kept.
+    await expect.poll(() => kept(page)).toEqual(ids.slice(-20).sort());
     const shown = page.url();
     await at.kill();
     await page.reload();
@@ -101,9 +105,10 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
 
   test('a paused model is asked again by itself when its pause is over', async () => {
     const at = await play([], { fallback: { refused: 503 } });
-    // After this many failures the server pauses the model.
-    await Promise.all(Array.from({ length: 6 }, (__, index) => told(at, `fails ${index}`)));
     const page = await open(at, '/chat', { viewport });
+    await composer(page).waitFor();
+    // After this many failures the server pauses the model, for a few seconds.
+    await Promise.all(Array.from({ length: 6 }, (__, index) => told(at, `fails ${index}`)));
     const alert = page.getByRole('alert');
     await say(page, 'hello');
     await alert.getByText(/^mine\/some-model keeps failing\. Paused; retrying in \d+ s\.$/).waitFor();
@@ -116,16 +121,16 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const page = await open(at, '/chat', { viewport, colorScheme: 'light' });
     await page.getByRole('button', { name: 'Take the tour' }).press('Enter');
     const tour = page.getByRole('dialog', { name: 'Tour' });
+    const isOnNext = () => tour.getByRole('button', { name: 'Next' }).evaluate((one) => one === document.activeElement);
     await tour.getByText('1 of 5').waitFor();
-    await expect
-      .poll(() => tour.getByRole('button', { name: 'Next' }).evaluate((one) => one === document.activeElement))
-      .toBe(true);
+    await expect.poll(isOnNext).toBe(true);
     await page.keyboard.press('Enter');
     await page.waitForURL('**/inbox');
     expect(await brokenAnywhere(page, 'tour')).toEqual([]);
     await page.setViewportSize(viewport);
     await tour.getByRole('button', { name: 'Back' }).press('Enter');
     await page.waitForURL('**/chat');
+    await expect.poll(isOnNext).toBe(true);
     await page.keyboard.press('Escape');
     await tour.waitFor({ state: 'detached' });
     await page.reload();

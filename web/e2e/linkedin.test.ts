@@ -49,6 +49,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     expect(await brokenAnywhere(page, 'refused', () => tooWide(page))).toEqual([]);
     await page.setViewportSize(viewport);
     await press(page, 'Reconnect');
+    await section.getByRole('link', { name: 'Open LinkedIn' }).waitFor();
     await press(page, /^Open LinkedIn/);
     await section.getByText(/^Connected as ada@example\.org/).waitFor();
     await press(page, 'Disconnect LinkedIn');

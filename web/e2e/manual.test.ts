@@ -36,6 +36,6 @@ test('the manual and the API page open from the settings, and the manual is sear
   await found.waitFor();
   await found.click();
   await manual.waitForURL(/\/manual\/.*\.html/);
-  expect(await manual.locator('main').innerText()).toContain('heartbeat');
+  await expect.poll(() => manual.locator('main').innerText()).toContain('heartbeat');
   expect({ refused, elsewhere }).toEqual({ refused: [], elsewhere: [] });
 });

@@ -69,7 +69,8 @@ const tries = {
   setTimeout(() => document.forms[0].submit(), 100);
   setTimeout(() => open('${to}/popup'), 200);
   setTimeout(() => { top.location = '${to}/top'; }, 300);
-  setTimeout(() => { location = '${to}/self'; }, 1000);
+  // The page is gone after this, so it waits for the test.
+  addEventListener('leave', () => setTimeout(() => { location = '${to}/self'; }, 1000));
 })();
 </script>`;
 
@@ -92,6 +93,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await frame.getByRole('button', { name: '0' }).click();
     await frame.getByRole('button', { name: '1' }).waitFor();
     expect(await frame.getByText(/^Reached: /).innerText()).toBe('Reached: nothing');
+    await frame.locator('body').evaluate(() => dispatchEvent(new Event('leave')));
     // The last attempt is a navigation of the frame. No event reports that it was blocked.
     await page.waitForTimeout(2_000);
     expect(outside.asked()).toBe(0);

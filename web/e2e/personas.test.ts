@@ -82,7 +82,8 @@ const over = () =>
 
 /** Runs `act` while the page's clock is stopped, so that the machine's speed does not matter. */
 async function stopped<T>(act: () => Promise<T>): Promise<T> {
-  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
+  // Far enough ahead that a slow machine does not pass that time before the clock stops.
+  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 10_000));
   try {
     return await act();
   } finally {
@@ -227,6 +228,7 @@ test('test inputs are run, added, changed, put to several personas and removed',
   expect(await row('too late?').getByRole('article').count()).toBe(2);
   // A persona's answers belong to the window, so they are still shown after leaving the page and returning.
   await page.getByRole('link', { name: 'Tools', exact: true }).first().click();
+  await inputs.waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Persona', exact: true }).first().click();
   await row('2+2').getByText('Four, and reliably so.').waitFor();
   await row('too late?').getByRole('button', { name: 'Remove this test input' }).click();

@@ -105,9 +105,12 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await say(page, 'question');
     await finished(page);
     const original = sessionOf(page);
+    const before = await composer(page).elementHandle();
     await page.getByRole('button', { name: 'More for this reply' }).click();
     await page.getByRole('menuitem', { name: 'Fork from here' }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(original));
+    // The address changes first, and the other chat is still there.
+    await before?.waitForElementState('hidden');
     await log(page).getByText('first').waitFor();
     await say(page, 'elsewhere');
     await log(page).getByText('on another way').waitFor();
@@ -138,9 +141,9 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await finished(page);
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await page.getByRole('button', { name: 'Copy reply' }).click();
-    expect(await copied()).toBe('Take **chains**.\n\n```sh\necho hi\n```\n');
+    await expect.poll(copied).toBe('Take **chains**.\n\n```sh\necho hi\n```\n');
     await page.getByRole('button', { name: 'Copy code' }).click();
-    expect(await copied()).toBe('echo hi');
+    await expect.poll(copied).toBe('echo hi');
     const exported = async (entry: string) => {
       await page.getByRole('button', { name: 'More for this chat' }).click();
       const [file] = await Promise.all([
@@ -172,7 +175,8 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await log(page).locator('math').first().waitFor();
     const picture = log(page).getByAltText(/^Diagram/);
     await picture.waitFor();
-    expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(20);
+    // A picture that is not loaded yet has a place already, and no width of its own.
+    await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(20);
     await log(page).locator('.code code span').first().waitFor();
     await page.getByRole('button', { name: /Edited plan\.md/ }).click();
     await log(page).getByText('-after lunch').waitFor();
@@ -195,6 +199,7 @@ describe.each(WIDTHS)('at %s px', (width, viewport) => {
     await page.getByLabel('Agent', { exact: true }).selectOption('optimist');
     await row(CABIN).waitFor({ state: 'detached' });
     await page.getByLabel('Agent', { exact: true }).selectOption('');
+    await row(CABIN).waitFor();
     const act = async (entry: string) => {
       await page
         .getByRole('button', { name: `More for ${CABIN}` })
@@ -232,7 +237,8 @@ test('how full the window is and what the chat has cost stands beside the words'
   const gauge = page.getByRole('img', { name: '1.5k tokens of context used' });
   await gauge.waitFor();
   expect(await gauge.locator('..').innerText()).toBe('$0.0081');
-  expect(await gauge.locator('span').evaluate((bar) => (bar as HTMLElement).style.width)).toBe('10%');
+  // The size of the window comes with the list of models.
+  await expect.poll(() => gauge.locator('span').evaluate((bar) => (bar as HTMLElement).style.width)).toBe('10%');
   await page.setViewportSize({ width: 390, height: 844 });
   await gauge.locator('..').getByText('$0.0081').waitFor();
 });

@@ -76,7 +76,7 @@ test('useChat of the AI SDK sends, streams, stops, goes on and says what failed'
     return seen;
   });
   await send('hello');
-  await status('streaming');
+  await expect.poll(async () => (await shown.jsonValue()).some((text) => text.includes('streaming'))).toBe(true);
   await status('ready');
   expect((await shown.jsonValue()).some((text) => text.includes('piece 0') && !text.includes('piece 4'))).toBe(true);
   const first = await last();

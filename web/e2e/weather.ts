@@ -11,6 +11,8 @@ const FAULT = {
 };
 const PROBLEM = { status: 500, code: FAULT.code, title: 'Storage failed', detail: FAULT.message, hint: FAULT.hint };
 const DATA = /^\/(api|v1)\//;
+/** How far the clock is put forward to stop it. A slow machine must not pass that time before it stops. */
+const AHEAD_MS = 10_000;
 
 export class Sky {
   weather: Weather = 'live';
@@ -55,5 +57,19 @@ export class Sky {
     if (weather === 'error') await Promise.all(held.map((fail) => fail()));
     if (weather !== 'offline') return;
     await Promise.all(this.sockets.splice(0).map((socket) => socket.close({ code: 1001 })));
+  }
+
+  /**
+   * Brings the connection back and presses “Try now”. The page's clock, which must be installed, stands still until the
+   * page is connected, so that only the button tries again.
+   */
+  async tryNow(): Promise<void> {
+    const { clock } = this.page;
+    // An attempt that begins while the clock is put forward is refused before this returns.
+    await clock.pauseAt(await this.page.evaluate((ahead) => Date.now() + ahead, AHEAD_MS));
+    await this.change('live');
+    await this.page.getByRole('button', { name: 'Try now' }).click();
+    await this.page.getByText('No connection to Onyx').waitFor({ state: 'detached' });
+    await clock.resume();
   }
 }

@@ -119,6 +119,8 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await from.getByRole('link', { name: 'Order samples' }).waitFor();
     await from.getByRole('link', { name: 'Floor' }).press('Enter');
     await page.waitForURL('**/pages/floor');
+    // The address changes first, and the other page's editor is still there.
+    await expect.poll(() => page.getByLabel('Title', { exact: true }).inputValue()).toBe('Floor');
     // In the reading view the link is a button; a link to a missing page offers to create it.
     await toEnd(page);
     await page.keyboard.type(' and [[Roof]].');
@@ -179,6 +181,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const page = await open(at, '/nowhere', { viewport, colorScheme: 'light' });
     const sky = new Sky(page);
     await sky.watch();
+    await page.clock.install();
     await page.goto(`${at.url}/spaces/house/pages/floor`);
     await text(page).waitFor();
     await sky.change('offline');
@@ -186,8 +189,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await toEnd(page);
     await page.keyboard.type(' And ash.');
     await expect.poll(() => state(page).innerText()).toContain('kept in this browser');
-    await sky.change('live');
-    await page.getByRole('button', { name: 'Try now' }).click();
+    await sky.tryNow();
     await saved(page);
     await has(at, 'pages/floor.md', 'And ash.');
     await sky.change('offline');
@@ -195,8 +197,7 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     await toEnd(page);
     await page.keyboard.type(' Mine.');
     await at.api('/api/spaces/house/pages/floor', { method: 'PATCH', body: JSON.stringify({ body: 'Theirs.\n' }) });
-    await sky.change('live');
-    await page.getByRole('button', { name: 'Try now' }).click();
+    await sky.tryNow();
     const conflict = page.getByRole('alert', { name: 'Changed elsewhere' });
     await conflict.waitFor();
     expect(await onDisk(at, 'pages/floor.md')).toContain('Theirs.');

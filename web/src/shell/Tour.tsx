@@ -49,6 +49,8 @@ export default function Tour() {
   const step = at === undefined ? undefined : steps()[at];
   useEffect(() => {
     if (!step) return;
+    // The pressed button may be gone, and Esc closes the tour only from within. A new page may take the focus.
+    next.current?.focus();
     void navigate({ to: step.to }).then(() => next.current?.focus());
   }, [at]);
   if (at === undefined || !step) return null;
