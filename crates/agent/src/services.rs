@@ -246,6 +246,11 @@ impl AgentServices {
         policy.tools().map(ToOwned::to_owned).collect()
     }
 
+    /// Masks this stored secret from now on, in everything that models and people are shown.
+    pub fn mask_stored(&self, secret: &str) {
+        self.shared.toolbox.mask_stored(secret);
+    }
+
     /// One line that says what a call would do, for people.
     pub fn call_summary(&self, call: &ToolCall) -> String {
         self.shared.toolbox.summary(call)

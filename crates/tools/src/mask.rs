@@ -5,6 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The shortest secret that is masked. Shorter values would mask ordinary words.
 const SHORTEST_SECRET: usize = 6;
 
+/// The shortest line of a key file that is masked. A shorter one could occur in any text.
+const SHORTEST_LINE: usize = 12;
+
 const MASK: &str = "[secret]";
 
 /// Removes known secrets from text for models, people and logs. Clones share the known secrets, so
@@ -30,6 +33,14 @@ impl Masker {
         all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
         *known = Arc::new(all);
+    }
+
+    /// Masks this stored secret too from now on, and each line of it, because key files are printed
+    /// line by line.
+    pub fn add_stored(&self, secret: &str) {
+        let is_key = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
+        let lines = secret.lines().filter(is_key);
+        self.add(std::iter::once(secret).chain(lines).map(str::to_owned));
     }
 
     /// Stops masking a secret that is no longer valid.

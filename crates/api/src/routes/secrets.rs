@@ -59,6 +59,8 @@ pub(super) async fn set(
     JsonBody(body): JsonBody<SecretValue>,
 ) -> Result<StatusCode, Problem> {
     state.secrets.set(&name, &body.value).await?;
+    // It is masked by the time the answer is there, also while the config cannot be taken up.
+    state.agent.mask_stored(&body.value);
     Ok(StatusCode::NO_CONTENT)
 }
 

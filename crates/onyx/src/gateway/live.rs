@@ -21,7 +21,7 @@ use super::health::Machine;
 use super::memory::LiveMemory;
 use super::models::LiveModels;
 use super::parts::{check_jobs, connections, declared, remember, zones};
-use super::secrets::masked;
+use super::secrets::{mask, mask_stored};
 use super::storage::{SharedStorage, load_config};
 use super::token;
 use super::tool_services::ToolServices;
@@ -87,6 +87,8 @@ impl Live {
     /// Applies an edit of the config, or returns why it cannot; then the old config stays in force.
     pub(super) async fn reload(&self) {
         let _one_by_one = self.applied.changing.lock().await;
+        // A new secret is masked although the config may not be taken up.
+        mask_stored(&self.masker, &self.secrets);
         let config = load_config(&self.home, self.shared.as_deref());
         let outcome = match config.and_then(|config| self.check(config)) {
             Ok(checked) => self.take_up(checked).await,
@@ -162,7 +164,7 @@ impl Live {
         let models = self.models.next(&self.home, &config);
         // The new keys are masked before a model can use them; the old ones stay masked, for runs
         // that have them.
-        self.masker.add(masked(&models.registry, &token, &self.secrets));
+        mask(&self.masker, &models.registry, &token, &self.secrets);
         self.masker.add(config.storage_secrets());
         self.models.set(models);
         self.index.set_search(search);

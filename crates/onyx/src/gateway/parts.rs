@@ -32,7 +32,7 @@ use super::linkedin::{LinkedInAdmin, LinkedInLogins};
 use super::live::{log, roster, titles};
 use super::logins::KeptTokens;
 use super::models::LiveModels;
-use super::secrets::masked;
+use super::secrets::mask;
 use super::storage::{SharedStorage, load_config};
 use super::token::{self, TokenPlace};
 use super::tool_services::ToolServices;
@@ -103,7 +103,7 @@ impl Parts {
             Arc::clone(base.secrets),
             base.tokens(&masker),
         ));
-        masker.add(masked(&models.get().registry, &token, base.secrets));
+        mask(&masker, &models.get().registry, &token, base.secrets);
         masker.add(config.storage_secrets());
         let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
         let web = Web::new(Arc::new(SystemResolver), &config.tools.web)

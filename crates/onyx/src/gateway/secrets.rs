@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onyx_identity::{Keyring, Keys, MasterKey, Secrets, Token};
 use onyx_providers::{Registry, Secret, SecretSource};
-use onyx_tools::OpenSecret;
+use onyx_tools::{Masker, OpenSecret};
 use onyx_types::Fault;
 
 use crate::env;
@@ -16,9 +16,6 @@ impl SecretSource for StoredSecrets {
         Ok(self.0.get(name)?.map(|secret| Secret::new(secret.reveal())))
     }
 }
-
-/// The shortest line of a key file that is masked. A shorter one could occur in any text.
-const SHORTEST_LINE: usize = 12;
 
 /// Resolves secrets for tools that get the name of one.
 pub(super) fn opener(secrets: &Arc<Secrets>) -> OpenSecret {
@@ -37,18 +34,16 @@ pub(crate) fn secret_keys(master: Option<MasterKey>) -> Keys {
     keys.rather_of_master(master)
 }
 
-/// The texts to mask: models and people must not see the owner's token, the providers' keys, or
-/// anything in the store of secrets.
-pub(super) fn masked(registry: &Registry, token: &Token, secrets: &Secrets) -> Vec<String> {
-    let stored = secrets.values();
-    let stored = stored.iter().flat_map(|secret| parts_of(secret.reveal()));
+/// Masks what models and people must not see: the owner's token, the providers' keys, and
+/// everything in the store of secrets.
+pub(super) fn mask(masker: &Masker, registry: &Registry, token: &Token, secrets: &Secrets) {
     let in_use = registry.secrets().map(|secret| secret.reveal().to_owned());
-    in_use.chain([token.as_str().to_owned()]).chain(stored).collect()
+    masker.add(in_use.chain([token.as_str().to_owned()]));
+    mask_stored(masker, secrets);
 }
 
-/// The secret and each line of it, because key files are printed line by line.
-fn parts_of(secret: &str) -> impl Iterator<Item = String> {
-    let is_key = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
-    let lines = secret.lines().filter(is_key).filter(move |line| *line != secret);
-    std::iter::once(secret).chain(lines).map(str::to_owned)
+pub(super) fn mask_stored(masker: &Masker, secrets: &Secrets) {
+    for secret in secrets.values() {
+        masker.add_stored(secret.reveal());
+    }
 }

@@ -141,6 +141,11 @@ impl Toolbox {
         self.tools().offers_within(policy, agent, person, room)
     }
 
+    /// Masks this stored secret too from now on.
+    pub fn mask_stored(&self, secret: &str) {
+        self.services.masker.add_stored(secret);
+    }
+
     /// The text with all known secrets masked.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.services.masker.mask(text)

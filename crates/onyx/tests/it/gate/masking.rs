@@ -1,6 +1,7 @@
 //! Known secrets reach no model, transcript, event or log.
 
-use onyx_test_support::{OnyxProcess, ScriptedModel, wait_until};
+use onyx_test_support::{OnyxProcess, Reply, ScriptedModel, wait_until};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{obedient, sent, told};
@@ -76,4 +77,21 @@ async fn a_key_in_an_event_is_masked_on_stderr_and_in_the_kept_log() {
     assert!(line.contains("[secret]") && !log.contains(KEY), "{line}");
     let kept = onyx.get("/api/admin/logs?level=error").await.expect(200).text();
     assert!(kept.contains(words) && kept.contains("[secret]") && !kept.contains(KEY), "{kept}");
+}
+
+#[tokio::test]
+async fn a_stored_secret_is_masked_at_once_although_the_config_is_broken() {
+    let model = obedient().await;
+    let onyx = builder(&model).file("people/owner/vault/note.md", "nothing").start().await;
+    std::fs::write(onyx.home().join("onyx.json"), "{ nonsense").unwrap();
+    let words = "the edit is not taken up";
+    wait_until("the edit to be looked at", SOON, || onyx.log().contains(words)).await;
+    let secret = onyx.request(Method::PUT, "/api/admin/secrets/menos");
+    let _ = Reply::of(secret.json(&json!({"value": KEY}))).await.expect(204);
+    std::fs::write(onyx.home().join("people/owner/vault/note.md"), format!("it is {KEY}")).unwrap();
+    let events = told(&onyx, &[("read_file", json!({"path": "note.md"}))]).await;
+    assert!(format!("{events:?}").contains("it is [secret]"), "{events:#?}");
+    for request in model.requests() {
+        assert!(!request.body.to_string().contains(KEY), "{:#}", request.body);
+    }
 }
