@@ -190,6 +190,12 @@ class Following(Checks):
         self.assertEqual(check_told([self.TOLD._replace(status="error")], logs), [])
         self.assert_found("its log says interrupted", check_told([self.TOLD], logs))
 
+    def test_a_run_that_was_lost_before_its_first_line_is_told_as_interrupted_and_has_said_nothing(self):
+        for status in ("error", "interrupted"):
+            self.assertEqual(check_told([Told("lost", {}, [1], status)], self.LOGS), [])
+            self.assert_found("its log says None", check_told([Told("lost", {"t": "said"}, [1, 2], status)], self.LOGS))
+        self.assert_found("its log says None", check_told([Told("lost", {}, [1], "done")], self.LOGS))
+
     def test_another_end_than_the_stored_one(self):
         self.assert_found("its log says done", check_told([self.TOLD._replace(status="error")], self.LOGS))
 
