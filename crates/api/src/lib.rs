@@ -37,8 +37,8 @@ pub use problem::Problem;
 pub use routes::{mcp_response, openapi, router, routes};
 pub use routing::{Route, Routes};
 pub use serve::{
-    Accept, Admission, ConnectionLimits, ConnectionSettings, Lanes, Peer, SOCKET_KEY, SocketKey,
-    Traffic, know_sender, serve,
+    Accept, Admission, ConnectionLimits, ConnectionRuntimes, ConnectionSettings, RequestSender,
+    SOCKET_KEY, SocketKey, Traffic, know_sender, serve,
 };
 pub use settings::{AuthMode, AuthSettings, DEFAULT_PORT, Exposure, GatewaySettings};
 pub use state::{ApiState, Extensions, Shared};

@@ -1,8 +1,9 @@
-//! The runtimes of the process. Each has one thread, and there is one for each core. See [`Lanes`].
+//! The runtimes of the process. Each has one thread, and there is one for each core. See
+//! [`ConnectionRuntimes`].
 
 use std::io;
 
-use onyx_api::Lanes;
+use onyx_api::ConnectionRuntimes;
 use tokio::runtime::{Builder, Runtime};
 
 /// Makes the first runtime, which runs everything except most connections.
@@ -19,8 +20,8 @@ impl Cores {
         (1..cores.max(2)).map(|_| first()).collect::<io::Result<_>>().map(Self)
     }
 
-    pub(crate) fn lanes(&self) -> Lanes {
-        Lanes::here_and(self.0.iter().map(|runtime| runtime.handle().clone()))
+    pub(crate) fn connection_runtimes(&self) -> ConnectionRuntimes {
+        ConnectionRuntimes::current_and(self.0.iter().map(|runtime| runtime.handle().clone()))
     }
 }
 

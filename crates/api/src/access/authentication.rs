@@ -15,7 +15,7 @@ use onyx_types::{Approver, ApproverKind, ErrorCode, Fault};
 
 use super::cookie;
 use super::front::Front;
-use crate::serve::Peer;
+use crate::serve::RequestSender;
 use crate::{ApiState, Problem};
 
 /// The header in which a page sends the key that it got when its browser was signed in.
@@ -116,15 +116,15 @@ impl Authenticator {
 
     /// Authenticates a request. `None` when it carries no credential at all.
     pub(crate) async fn authenticate(&self, parts: &Parts) -> Result<Option<AuthContext>, Problem> {
-        let peer = parts.extensions.get::<Peer>();
-        let sent = match peer {
-            Some(Peer::LocalUser) => Some(PresentedCredential::LocalUser),
-            Some(Peer::Network { .. }) | None => PresentedCredential::of(&parts.headers)?,
+        let sender = parts.extensions.get::<RequestSender>();
+        let sent = match sender {
+            Some(RequestSender::LocalUser) => Some(PresentedCredential::LocalUser),
+            Some(RequestSender::Network { .. }) | None => PresentedCredential::of(&parts.headers)?,
         };
         let Some(sent) = sent else { return Ok(None) };
         let attempt = Attempt {
             proof: sent.proof(),
-            from: address_of(peer),
+            from: address_of(sender),
             speaks_for: named_person(&parts.headers)?,
         };
         let caller = self.identity.caller(attempt).await?;
@@ -136,10 +136,10 @@ impl Authenticator {
 }
 
 /// The address under which failures are counted; `None` is the home's own socket.
-pub(crate) fn address_of(peer: Option<&Peer>) -> Option<IpAddr> {
-    match peer {
-        Some(Peer::Network { from, .. }) => Some(from.ip()),
-        Some(Peer::LocalUser) | None => None,
+pub(crate) fn address_of(sender: Option<&RequestSender>) -> Option<IpAddr> {
+    match sender {
+        Some(RequestSender::Network { from, .. }) => Some(from.ip()),
+        Some(RequestSender::LocalUser) | None => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::{HeaderMap, Uri};
 use onyx_types::{ErrorCode, Fault};
 
-use crate::serve::Peer;
+use crate::serve::RequestSender;
 
 /// `hosts`, `publicUrl` and `trustedProxies` of `gateway`, resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,13 +86,13 @@ impl Front {
     /// trusted proxy shows it.
     pub(crate) fn scheme(
         &self,
-        peer: Option<&Peer>,
+        sender: Option<&RequestSender>,
         host: Option<&str>,
         headers: &HeaderMap,
     ) -> Scheme {
         let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let by_origin = value("origin").is_some_and(|origin| origin.starts_with("https://"));
-        let by_proxy = self.trusts(peer) && value("x-forwarded-proto") == Some("https");
+        let by_proxy = self.trusts(sender) && value("x-forwarded-proto") == Some("https");
         let is_public = self.https.as_deref().is_some_and(|public| {
             host.is_some_and(|host| host.trim_end_matches(":443").eq_ignore_ascii_case(public))
         });
@@ -101,9 +101,13 @@ impl Front {
 
     /// The client for which a trusted proxy forwards: the last address on its list that is not
     /// itself a trusted proxy.
-    pub(crate) fn client(&self, peer: &Peer, headers: &HeaderMap) -> Option<Peer> {
-        let Peer::Network { at, .. } = peer else { return None };
-        if !self.trusts(Some(peer)) {
+    pub(crate) fn client(
+        &self,
+        sender: &RequestSender,
+        headers: &HeaderMap,
+    ) -> Option<RequestSender> {
+        let RequestSender::Network { at, .. } = sender else { return None };
+        if !self.trusts(Some(sender)) {
             return None;
         }
         let lines = headers.get_all("x-forwarded-for").iter();
@@ -113,11 +117,11 @@ impl Front {
             let address = text.parse::<IpAddr>().ok()?.to_canonical();
             (!self.trusted_proxies.contains(&address)).then_some(address)
         })?;
-        Some(Peer::Network { from: SocketAddr::new(client, 0), at: *at })
+        Some(RequestSender::Network { from: SocketAddr::new(client, 0), at: *at })
     }
 
-    fn trusts(&self, peer: Option<&Peer>) -> bool {
-        matches!(peer, Some(Peer::Network { from, .. })
+    fn trusts(&self, sender: Option<&RequestSender>) -> bool {
+        matches!(sender, Some(RequestSender::Network { from, .. })
             if self.trusted_proxies.contains(&from.ip().to_canonical()))
     }
 }
@@ -144,9 +148,9 @@ fn bad_public_url(url: &str) -> Fault {
 mod tests {
     use super::*;
 
-    fn network(from: &str) -> Peer {
+    fn network(from: &str) -> RequestSender {
         let socket = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 1);
-        Peer::Network { from: socket(from), at: socket("127.0.0.1") }
+        RequestSender::Network { from: socket(from), at: socket("127.0.0.1") }
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -161,8 +165,8 @@ mod tests {
             ("x-forwarded-proto", "https"),
         ]);
         let client = |from: &str| match front.client(&network(from), &forwarded) {
-            Some(Peer::Network { from, .. }) => Some(from.ip().to_string()),
-            Some(Peer::LocalUser) | None => None,
+            Some(RequestSender::Network { from, .. }) => Some(from.ip().to_string()),
+            Some(RequestSender::LocalUser) | None => None,
         };
         assert_eq!(client("127.0.0.1").as_deref(), Some("198.51.100.4"));
         assert_eq!(client("127.0.0.2"), None);

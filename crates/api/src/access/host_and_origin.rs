@@ -11,7 +11,7 @@ use onyx_types::{ErrorCode, Fault};
 
 use super::cors;
 use super::front::{Front, Scheme};
-use crate::serve::Peer;
+use crate::serve::RequestSender;
 use crate::{ApiState, Problem};
 
 pub(crate) async fn check_host_and_origin(
@@ -19,13 +19,13 @@ pub(crate) async fn check_host_and_origin(
     mut request: Request,
     next: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
-    let at = match request.extensions().get::<Peer>() {
+    let at = match request.extensions().get::<RequestSender>() {
         // No browser uses the home's socket, and its requests have no meaningful Host.
-        Some(Peer::LocalUser) => {
+        Some(RequestSender::LocalUser) => {
             request.extensions_mut().insert(Scheme::Http);
             return next(request).await;
         }
-        Some(Peer::Network { at, .. }) => Some(at.ip().to_canonical()),
+        Some(RequestSender::Network { at, .. }) => Some(at.ip().to_canonical()),
         None => None,
     };
     let front = state.auth.front();
@@ -72,12 +72,12 @@ fn widget_guest(state: &ApiState, request: &Request) -> Option<HeaderValue> {
     is_shown.then(|| origin.clone())
 }
 
-/// Replaces the peer and the scheme by those that a trusted proxy reports.
+/// Replaces the sender and the scheme by those that a trusted proxy reports.
 fn know_the_client(front: &Front, request: &mut Request) {
-    let peer = request.extensions().get::<Peer>();
+    let sender = request.extensions().get::<RequestSender>();
     let host = host_of(request.uri(), request.headers());
-    let scheme = front.scheme(peer, host, request.headers());
-    let client = peer.and_then(|peer| front.client(peer, request.headers()));
+    let scheme = front.scheme(sender, host, request.headers());
+    let client = sender.and_then(|sender| front.client(sender, request.headers()));
     request.extensions_mut().insert(scheme);
     if let Some(client) = client {
         request.extensions_mut().insert(client);
@@ -123,8 +123,12 @@ pub fn check_local(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Whether a program on this machine calls directly, without a proxy. Such a program already knows
 /// what this machine's user knows.
-pub(crate) fn is_on_this_machine(peer: Option<&Peer>, uri: &Uri, headers: &HeaderMap) -> bool {
-    let loopback = matches!(peer, Some(Peer::Network { from, at })
+pub(crate) fn is_on_this_machine(
+    sender: Option<&RequestSender>,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> bool {
+    let loopback = matches!(sender, Some(RequestSender::Network { from, at })
         if from.ip().to_canonical().is_loopback() && at.ip().to_canonical().is_loopback());
     let host = host_of(uri, headers).and_then(name_of);
     loopback

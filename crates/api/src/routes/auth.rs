@@ -16,7 +16,7 @@ use crate::access::address_of;
 use crate::access::cookie;
 use crate::access::is_on_this_machine;
 use crate::access::sign_in_audit::{self, Outcome, SignInMeans};
-use crate::serve::Peer;
+use crate::serve::RequestSender;
 use crate::wire::Json;
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
 
@@ -65,7 +65,7 @@ pub(crate) struct LinkQuery {
 /// The one-time link that the server prints; it works only in a browser on this machine.
 pub(super) async fn link(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     Extension(scheme): Extension<Scheme>,
     uri: Uri,
     headers: HeaderMap,
@@ -75,7 +75,7 @@ pub(super) async fn link(
         .get(header::ACCEPT)
         .and_then(|kinds| kinds.to_str().ok())
         .is_some_and(|kinds| kinds.contains("text/html"));
-    match signed_in_by_link(&state, peer, scheme, &uri, &headers, &query.code).await {
+    match signed_in_by_link(&state, sender, scheme, &uri, &headers, &query.code).await {
         // A person sees this in a browser, so it is a page.
         Err(problem) if is_browser => Ok(refused_page(&problem)),
         answer => answer,
@@ -84,14 +84,14 @@ pub(super) async fn link(
 
 async fn signed_in_by_link(
     state: &ApiState,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     scheme: Scheme,
     uri: &Uri,
     headers: &HeaderMap,
     code: &str,
 ) -> Result<Response, Problem> {
-    let peer = peer.as_ref().map(|Extension(peer)| peer);
-    let from = address_of(peer).filter(|_| is_on_this_machine(peer, uri, headers));
+    let sender = sender.as_ref().map(|Extension(sender)| sender);
+    let from = address_of(sender).filter(|_| is_on_this_machine(sender, uri, headers));
     let Some(from) = from else {
         return Err(Fault::new(
             ErrorCode::Forbidden,
@@ -153,14 +153,14 @@ pub(crate) struct Login {
 
 pub(super) async fn login(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     Extension(scheme): Extension<Scheme>,
     headers: HeaderMap,
     JsonBody(login): JsonBody<Login>,
 ) -> Result<Response, Problem> {
     let identity = state.auth.identity();
     let proof = Proof::Password { person: &login.person, password: &login.password };
-    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    let from = address_of(sender.as_ref().map(|Extension(sender)| sender));
     let caller = match identity.caller(Attempt { proof, from, speaks_for: None }).await {
         Ok(caller) => caller,
         Err(fault) => {
@@ -237,10 +237,10 @@ pub(crate) struct Refresh {
 
 pub(super) async fn refresh(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     JsonBody(refresh): JsonBody<Refresh>,
 ) -> Result<Json<TokenReply>, Problem> {
-    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    let from = address_of(sender.as_ref().map(|Extension(sender)| sender));
     Ok(Json(state.auth.identity().refresh(&refresh.refresh_token, from).await?.into()))
 }
 
@@ -261,10 +261,10 @@ pub(crate) struct PairingBegun {
 
 pub(super) async fn pair(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     JsonBody(begin): JsonBody<BeginPairing>,
 ) -> Result<(StatusCode, Json<PairingBegun>), Problem> {
-    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    let from = address_of(sender.as_ref().map(|Extension(sender)| sender));
     let (id, pairing) =
         state.auth.identity().begin_pairing(&begin.name, begin.client, from).await?;
     let pairing_id = id.reveal().to_owned();
@@ -287,7 +287,7 @@ pub(crate) struct PairingReply {
 /// Only the device knows the id, so the id is enough to get the approved credential.
 pub(super) async fn pairing(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     Extension(scheme): Extension<Scheme>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
@@ -300,7 +300,7 @@ pub(super) async fn pairing(
             },
             DeviceCredential::Device(token) => Proof::Bearer(token.reveal()),
         };
-        let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+        let from = address_of(sender.as_ref().map(|Extension(sender)| sender));
         let paired =
             state.auth.identity().caller(Attempt { proof, from, speaks_for: None }).await?;
         sign_in_audit::note(&state, &paired.person, SignInMeans::Pairing, from, Outcome::SignedIn)
@@ -371,7 +371,7 @@ pub(crate) struct OwnPassword {
 /// All who are signed in with the old password, this caller too, have to sign in again.
 pub(super) async fn set_own_password(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     caller: AuthContext,
     JsonBody(new): JsonBody<OwnPassword>,
 ) -> Result<StatusCode, Problem> {
@@ -379,7 +379,7 @@ pub(super) async fn set_own_password(
         return Err(Problem::new(ErrorCode::Forbidden, "this credential lacks the scope `write`"));
     }
     let identity = state.auth.identity();
-    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    let from = address_of(sender.as_ref().map(|Extension(sender)| sender));
     // A person who knows the password may change it; a first password is set by the caller's
     // credential.
     let maker = if identity.has_password(&caller.person) {

@@ -16,8 +16,8 @@ use super::oauth::base_address;
 use crate::access::Scheme;
 use crate::wire::{Json, QueryOf};
 use crate::{
-    Access, ApiState, AuthContext, JsonBody, LinkedInAccount, LoginBegun, Peer, Problem, Route,
-    Routes,
+    Access, ApiState, AuthContext, JsonBody, LinkedInAccount, LoginBegun, Problem, RequestSender,
+    Route, Routes,
 };
 
 const CALLBACK: &str = "/api/linkedin/callback";
@@ -68,9 +68,9 @@ impl FromRequestParts<ApiState> for ServerAddress {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Infallible> {
-        let own = match parts.extensions.get::<Peer>() {
-            Some(Peer::LocalUser) => state.auth.local_address(),
-            Some(Peer::Network { .. }) | None => None,
+        let own = match parts.extensions.get::<RequestSender>() {
+            Some(RequestSender::LocalUser) => state.auth.local_address(),
+            Some(RequestSender::Network { .. }) | None => None,
         };
         let scheme = parts.extensions.get::<Scheme>().copied().unwrap_or(Scheme::Http);
         let base = state.auth.front().public_url().map(str::to_owned).or(own);

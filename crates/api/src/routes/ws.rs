@@ -21,7 +21,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
 use crate::access::{address_of, cookie};
-use crate::serve::{ConnectionSlot, Peer};
+use crate::serve::{ConnectionSlot, RequestSender};
 use crate::{Access, ApiState, AuthContext, MAX_BODY, Problem, Route, Routes};
 use sign_in::Sender;
 
@@ -49,11 +49,12 @@ fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
     response
 }
 
-/// The credential comes with the upgrade (where the client can set a header) or in the first frame (a
-/// token, or the page's key to the browser's cookie); never in the address, which ends up in logs.
+/// The credential comes with the upgrade (where the client can set a header) or in the first frame
+/// (a token, or the page's key to the browser's cookie); never in the address, which ends up in
+/// logs.
 async fn upgrade(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    request_sender: Option<Extension<RequestSender>>,
     slot: Option<Extension<Arc<ConnectionSlot>>>,
     caller: Option<AuthContext>,
     headers: HeaderMap,
@@ -65,7 +66,7 @@ async fn upgrade(
     };
     let upgrade =
         upgrade.max_message_size(MAX_BODY).max_frame_size(MAX_BODY).read_buffer_size(READ_BUFFER);
-    let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+    let from = address_of(request_sender.as_ref().map(|Extension(request_sender)| request_sender));
     let slot = slot.map(|Extension(slot)| slot);
     if let Some(slot) = slot.as_ref().filter(|_| caller.is_none()) {
         slot.allow(FIRST_FRAME);

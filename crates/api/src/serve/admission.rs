@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::network::Network;
 use super::slot::{ConnectionSlot, CountedAs, OpenSlot};
-use super::{ConnectionLimits, Peer};
+use super::{ConnectionLimits, RequestSender};
 
 /// How long a guest's answer may take once its request has arrived: to compute it, and to read it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
@@ -140,13 +140,13 @@ impl Admission {
 
     /// Gives a new connection a slot. There always is one, because another guest may be closed for
     /// it.
-    pub(crate) fn admit(self: &Arc<Self>, peer: &Peer) -> OpenSlot {
+    pub(crate) fn admit(self: &Arc<Self>, sender: &RequestSender) -> OpenSlot {
         let slot = Arc::new(ConnectionSlot::new(Arc::clone(self)));
         let mut state = self.state();
         state.unsettled += 1;
-        match peer {
-            Peer::LocalUser => slot.stand(CountedAs::LocalUser),
-            Peer::Network { from, .. } => {
+        match sender {
+            RequestSender::LocalUser => slot.stand(CountedAs::LocalUser),
+            RequestSender::Network { from, .. } => {
                 let network = Network::of(from.ip());
                 let place = self.room(&mut state, network);
                 state.enter(&slot, network, place);
@@ -313,9 +313,9 @@ mod tests {
         })
     }
 
-    fn from(address: &str) -> Peer {
+    fn from(address: &str) -> RequestSender {
         let from = format!("{address}:1").parse().unwrap();
-        Peer::Network { from, at: "192.0.2.9:2".parse().unwrap() }
+        RequestSender::Network { from, at: "192.0.2.9:2".parse().unwrap() }
     }
 
     fn is_closed(slot: &OpenSlot) -> bool {

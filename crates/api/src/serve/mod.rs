@@ -5,7 +5,7 @@
 //! caller; a connection's slot only learns that a person has signed in on it.
 
 mod admission;
-mod lanes;
+mod connection_runtimes;
 mod limits;
 mod network;
 mod reserve;
@@ -35,7 +35,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 pub use admission::Admission;
-pub use lanes::Lanes;
+pub use connection_runtimes::ConnectionRuntimes;
 pub use limits::{ConnectionLimits, ConnectionSettings};
 pub(crate) use reserve::spare_the_reserve;
 pub(crate) use slot::ConnectionSlot;
@@ -70,9 +70,9 @@ const SWEEP: Duration = Duration::from_millis(500);
 /// end meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The origin of a request, in its extensions.
+/// Where a request comes from, in its extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
+pub enum RequestSender {
     Network {
         from: SocketAddr,
         /// This machine's end of the connection.
@@ -88,7 +88,7 @@ pub trait Accept: Send + 'static {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
     /// The next connection that is allowed to speak.
-    fn accept(&mut self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
+    fn accept(&mut self) -> impl Future<Output = io::Result<(Self::Stream, RequestSender)>> + Send;
 
     /// Registers the connection with the current runtime.
     fn at_home_here(stream: Self::Stream) -> io::Result<Self::Stream>;
@@ -100,12 +100,12 @@ pub trait Accept: Send + 'static {
 impl Accept for TcpListener {
     type Stream = TcpStream;
 
-    async fn accept(&mut self) -> io::Result<(TcpStream, Peer)> {
+    async fn accept(&mut self) -> io::Result<(TcpStream, RequestSender)> {
         let (stream, address) = TcpListener::accept(self).await?;
         // Every event is flushed at once; waiting to fill a packet would delay it.
         stream.set_nodelay(true)?;
         let at = stream.local_addr()?;
-        Ok((stream, Peer::Network { from: address, at }))
+        Ok((stream, RequestSender::Network { from: address, at }))
     }
 
     fn at_home_here(stream: TcpStream) -> io::Result<TcpStream> {
@@ -120,13 +120,13 @@ impl Accept for TcpListener {
 impl Accept for UnixListener {
     type Stream = UnixStream;
 
-    async fn accept(&mut self) -> io::Result<(UnixStream, Peer)> {
+    async fn accept(&mut self) -> io::Result<(UnixStream, RequestSender)> {
         loop {
             let (stream, _) = UnixListener::accept(self).await?;
             let user = stream.peer_cred()?.uid();
             let own = rustix::process::geteuid();
             if user == own.as_raw() || user == 0 {
-                return Ok((stream, Peer::LocalUser));
+                return Ok((stream, RequestSender::LocalUser));
             }
             tracing::warn!(user, "closing a connection of another user to the home's socket");
         }
@@ -145,7 +145,7 @@ impl Accept for UnixListener {
 pub async fn serve<A: Accept>(
     mut listener: A,
     router: Router,
-    lanes: Lanes,
+    runtimes: ConnectionRuntimes,
     admission: Arc<Admission>,
     stop: Cancel,
 ) {
@@ -162,10 +162,10 @@ pub async fn serve<A: Accept>(
             () = stop.cancelled() => break,
         };
         match accepted {
-            Ok((stream, peer)) => {
-                let slot = admission.admit(&peer);
-                let (router, stop, lane) = (router.clone(), stop.clone(), lanes.quietest());
-                lane.spawn(&connections, take_up::<A>(stream, slot, peer, router, stop));
+            Ok((stream, sender)) => {
+                let slot = admission.admit(&sender);
+                let (router, stop, runtime) = (router.clone(), stop.clone(), runtimes.least_busy());
+                runtime.spawn(&connections, take_up::<A>(stream, slot, sender, router, stop));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -183,7 +183,7 @@ pub async fn serve<A: Accept>(
 async fn take_up<A: Accept>(
     stream: A::Stream,
     slot: OpenSlot,
-    peer: Peer,
+    sender: RequestSender,
     router: Router,
     stop: Cancel,
 ) {
@@ -202,19 +202,19 @@ async fn take_up<A: Accept>(
         () = slot.closed() => return,
         () = stop.cancelled() => return,
     }
-    Box::pin(connection(stream, slot, peer, router, stop)).await;
+    Box::pin(connection(stream, slot, sender, router, stop)).await;
 }
 
 async fn connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     slot: OpenSlot,
-    peer: Peer,
+    sender: RequestSender,
     router: Router,
     stop: Cancel,
 ) {
     let shared = slot.share();
     let service =
-        service_fn(move |request| answer(router.clone(), peer, Arc::clone(&shared), request));
+        service_fn(move |request| answer(router.clone(), sender, Arc::clone(&shared), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
@@ -237,14 +237,14 @@ async fn connection(
 
 async fn answer(
     router: Router,
-    peer: Peer,
+    sender: RequestSender,
     slot: Arc<ConnectionSlot>,
     request: hyper::Request<Incoming>,
 ) -> Result<hyper::Response<Body>, Infallible> {
     slot.answering();
     slot.settle();
     let mut request: Request = request.map(Body::new);
-    request.extensions_mut().insert(peer);
+    request.extensions_mut().insert(sender);
     request.extensions_mut().insert(Arc::clone(&slot));
     let response = router.oneshot(request).await;
     // The answer to a guest is complete now; no public route streams.

@@ -49,7 +49,7 @@ pub(crate) async fn run(
     let mut signals = EndSignals::listen()?;
     gateway.serve_home()?;
     let cores = Cores::start().context("cannot start a runtime for each core")?;
-    gateway.serve_network(listener, address, cores.lanes()).await?;
+    gateway.serve_network(listener, address, cores.connection_runtimes()).await?;
     gateway.tidy_up();
     gateway.tend_index();
     gateway.fire_jobs();
@@ -75,7 +75,8 @@ pub(crate) async fn run(
     let mut later_signals = EndSignals::listen()?;
     tokio::select! {
         () = gateway.close() => {}
-        // A second signal stops the process at once; the files on disk are consistent at any moment.
+        // A second signal stops the process at once; the files on disk are consistent at any
+        // moment.
         _ = later_signals.next() => {}
     }
     Ok(Exit::Done)
@@ -132,7 +133,8 @@ async fn bind(address: SocketAddr) -> Result<TcpListener> {
     })
 }
 
-/// The signals that ask the server to end. Until they are listened for, they end the process at once.
+/// The signals that ask the server to end. Until they are listened for, they end the process at
+/// once.
 struct EndSignals {
     terminate: Signal,
     interrupt: Signal,

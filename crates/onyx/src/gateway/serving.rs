@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use axum::Router;
-use onyx_api::{ApiState, Lanes, Shared};
+use onyx_api::{ApiState, ConnectionRuntimes, Shared};
 use tokio::net::TcpListener;
 
 use super::socket::HomeSocket;
@@ -20,10 +20,10 @@ impl Gateway {
     /// Answers on the home's socket, follows edits of the config and looks after runs.
     pub(crate) fn serve_home(&mut self) -> Result<()> {
         let (listener, key, socket) = HomeSocket::bind(&self.live.home)?;
-        let (router, lane) = (key.guard(self.router()), Lanes::here_and([]));
+        let (router, runtimes) = (key.guard(self.router()), ConnectionRuntimes::current_and([]));
         let admission = Arc::clone(&self.live.admission);
         let stop = self.stop.clone();
-        self.servers.spawn(onyx_api::serve(listener, router, lane, admission, stop));
+        self.servers.spawn(onyx_api::serve(listener, router, runtimes, admission, stop));
         self.socket = Some(socket);
         self.tend_runs();
         let (mcp, stop) = (self.live.extensions.mcp.clone(), self.stop.clone());
@@ -48,7 +48,7 @@ impl Gateway {
         &mut self,
         listener: TcpListener,
         address: SocketAddr,
-        lanes: Lanes,
+        runtimes: ConnectionRuntimes,
     ) -> Result<()> {
         self.live.auth.listens_at(address);
         if let Some(shared) = &self.live.shared {
@@ -62,7 +62,7 @@ impl Gateway {
             Some(internal) => self.router().merge(internal),
             None => self.router(),
         };
-        self.servers.spawn(onyx_api::serve(listener, router, lanes, admission, stop));
+        self.servers.spawn(onyx_api::serve(listener, router, runtimes, admission, stop));
         Ok(())
     }
 

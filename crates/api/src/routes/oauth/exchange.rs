@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::refused;
 use crate::access::address_of;
-use crate::serve::Peer;
+use crate::serve::RequestSender;
 use crate::wire::RawBody;
 use crate::{ApiState, Problem};
 
 pub(super) async fn token(
     State(state): State<ApiState>,
-    peer: Option<Extension<Peer>>,
+    sender: Option<Extension<RequestSender>>,
     RawBody(body): RawBody,
 ) -> Response {
     let fields = onyx_mcp::oauth::pairs(&String::from_utf8_lossy(&body));
@@ -40,7 +40,7 @@ pub(super) async fn token(
             }
         }
         "refresh_token" => {
-            let from = address_of(peer.as_ref().map(|Extension(peer)| peer));
+            let from = address_of(sender.as_ref().map(|Extension(sender)| sender));
             identity.refresh(field("refresh_token"), from).await.map(|tokens| (tokens, None))
         }
         _ => return refused(&GrantRefusal::new("unsupported_grant_type", "which grant?")),

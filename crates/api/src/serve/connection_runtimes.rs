@@ -1,6 +1,6 @@
-//! Lanes that answer connections. Each lane is a runtime with one thread, and a connection stays in
-//! its lane with everything that it starts: threads that share their tasks wake each other at every
-//! step to ask for work, which costs more than most steps do.
+//! The runtimes that answer connections. Each has one thread, and a connection stays in its runtime
+//! with everything that it starts: threads that share their tasks wake each other at every step to
+//! ask for work, which costs more than most steps do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,53 +9,53 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 #[derive(Clone, Debug)]
-pub struct Lanes(Arc<[Arc<Lane>]>);
+pub struct ConnectionRuntimes(Arc<[Arc<ConnectionRuntime>]>);
 
 #[derive(Debug)]
-struct Lane {
-    runtime: Handle,
+struct ConnectionRuntime {
+    handle: Handle,
     /// The number of open connections.
     open: AtomicUsize,
 }
 
-impl Lanes {
+impl ConnectionRuntimes {
     /// The current runtime, and others.
-    pub fn here_and(others: impl IntoIterator<Item = Handle>) -> Self {
+    pub fn current_and(others: impl IntoIterator<Item = Handle>) -> Self {
         let runtimes = std::iter::once(Handle::current()).chain(others);
-        let lane = |runtime| Arc::new(Lane { runtime, open: AtomicUsize::new(0) });
-        Self(runtimes.map(lane).collect())
+        let idle = |handle| Arc::new(ConnectionRuntime { handle, open: AtomicUsize::new(0) });
+        Self(runtimes.map(idle).collect())
     }
 
-    /// A place in the lane with the fewest connections.
-    pub(crate) fn quietest(&self) -> LanePermit {
-        let fewest = self.0.iter().min_by_key(|lane| lane.open.load(Ordering::Relaxed));
-        // There is at least one lane.
-        let lane = Arc::clone(fewest.unwrap_or(&self.0[0]));
-        lane.open.fetch_add(1, Ordering::Relaxed);
-        LanePermit(lane)
+    /// A permit of the runtime with the fewest connections.
+    pub(crate) fn least_busy(&self) -> RuntimePermit {
+        let fewest = self.0.iter().min_by_key(|runtime| runtime.open.load(Ordering::Relaxed));
+        // There is at least one runtime.
+        let runtime = Arc::clone(fewest.unwrap_or(&self.0[0]));
+        runtime.open.fetch_add(1, Ordering::Relaxed);
+        RuntimePermit(runtime)
     }
 }
 
-/// The lane's permit of one connection.
-pub(crate) struct LanePermit(Arc<Lane>);
+/// The runtime's permit of one connection.
+pub(crate) struct RuntimePermit(Arc<ConnectionRuntime>);
 
-impl LanePermit {
-    /// Runs a task in this lane. The permit is given back when the task ends.
+impl RuntimePermit {
+    /// Runs a task in this runtime. The permit is given back when the task ends.
     pub(crate) fn spawn(
         self,
         tasks: &TaskTracker,
         task: impl Future<Output = ()> + Send + 'static,
     ) {
-        let runtime = self.0.runtime.clone();
+        let handle = self.0.handle.clone();
         let task = async move {
-            let _place = self;
+            let _permit = self;
             task.await;
         };
-        tasks.spawn_on(task, &runtime);
+        tasks.spawn_on(task, &handle);
     }
 }
 
-impl Drop for LanePermit {
+impl Drop for RuntimePermit {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -75,9 +75,9 @@ mod tests {
         Builder::new_multi_thread().worker_threads(1).build().unwrap()
     }
 
-    /// Connections of a test. They record their lane and stay open until the test ends them.
+    /// Connections of a test. They record their thread and stay open until the test ends them.
     struct Visitors {
-        lanes: Lanes,
+        runtimes: ConnectionRuntimes,
         tasks: TaskTracker,
         threads: (mpsc::Sender<ThreadId>, mpsc::Receiver<ThreadId>),
     }
@@ -86,7 +86,7 @@ mod tests {
         async fn one(&mut self) -> (ThreadId, oneshot::Sender<()>) {
             let (go, ended) = oneshot::channel();
             let threads = self.threads.0.clone();
-            self.lanes.quietest().spawn(&self.tasks, async move {
+            self.runtimes.least_busy().spawn(&self.tasks, async move {
                 threads.send(std::thread::current().id()).await.unwrap();
                 ended.await.ok();
             });
@@ -95,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn connections_spread_over_all_lanes_and_a_free_place_is_taken_again() {
+    fn connections_spread_over_all_runtimes_and_a_free_place_is_taken_again() {
         let (here, others) = (one_thread(), [one_thread(), one_thread()]);
         let handles: Vec<_> = others.iter().map(|other| other.handle().clone()).collect();
         here.block_on(async move {
-            let lanes = Lanes::here_and(handles);
+            let runtimes = ConnectionRuntimes::current_and(handles);
             let (tasks, threads) = (TaskTracker::new(), mpsc::channel(1));
-            let mut visitors = Visitors { lanes, tasks: tasks.clone(), threads };
+            let mut visitors = Visitors { runtimes, tasks: tasks.clone(), threads };
             let mut open = Vec::new();
             for _ in 0..6 {
                 open.push(visitors.one().await);
