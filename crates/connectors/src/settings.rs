@@ -140,19 +140,19 @@ pub struct TranscriberSettings {
 
 /// The transcriber's settings after the key was looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TranscriberPlan {
-    Server(ServerPlan),
-    Command(CommandPlan),
+pub enum ResolvedTranscriber {
+    Server(TranscriberServer),
+    Command(TranscriberCommand),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandPlan {
+pub struct TranscriberCommand {
     pub(crate) argv: Vec<String>,
     pub(crate) readable: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerPlan {
+pub struct TranscriberServer {
     pub(crate) url: String,
     pub(crate) api_key: Secret,
     pub(crate) model: String,
@@ -230,16 +230,16 @@ impl std::fmt::Debug for Secret {
 
 /// All settings of connectors, checked and resolved.
 #[derive(Clone, Default)]
-pub struct Plan {
+pub struct ResolvedConnectors {
     pub accounts: Vec<Account>,
     /// Accounts that cannot work with their settings, each with the reason.
     pub unusable: Vec<(AccountKey, String)>,
     pub bindings: Vec<Binding>,
-    pub transcriber: Option<TranscriberPlan>,
+    pub transcriber: Option<ResolvedTranscriber>,
     pub mail: Option<Mailer>,
 }
 
-impl Plan {
+impl ResolvedConnectors {
     /// Checks the transcriber's settings and adds them.
     pub fn with_transcriber(
         mut self,
@@ -252,7 +252,8 @@ impl Plan {
                 return Err(flaw(message.to_owned()));
             }
             let (argv, readable) = (settings.command.clone(), settings.readable.clone());
-            self.transcriber = Some(TranscriberPlan::Command(CommandPlan { argv, readable }));
+            self.transcriber =
+                Some(ResolvedTranscriber::Command(TranscriberCommand { argv, readable }));
             return Ok(self);
         }
         if settings.url.is_empty() {
@@ -263,7 +264,7 @@ impl Plan {
             Some(reference) => look_up(reference.reveal())?.unwrap_or_default(),
             None => String::new(),
         };
-        self.transcriber = Some(TranscriberPlan::Server(ServerPlan {
+        self.transcriber = Some(ResolvedTranscriber::Server(TranscriberServer {
             url: settings.url.clone(),
             api_key: Secret::new(key),
             model: settings.model.clone().unwrap_or_else(|| "whisper-1".to_owned()),
@@ -285,8 +286,8 @@ impl Plan {
     pub fn secrets(&self) -> Vec<String> {
         let all = self.accounts.iter().flat_map(|account| [&account.token, &account.secret]);
         let key = self.transcriber.iter().filter_map(|transcriber| match transcriber {
-            TranscriberPlan::Server(server) => Some(&server.api_key),
-            TranscriberPlan::Command(_) => None,
+            ResolvedTranscriber::Server(server) => Some(&server.api_key),
+            ResolvedTranscriber::Command(_) => None,
         });
         let all = all.chain(key);
         let all = all.chain(self.mail.iter().map(Mailer::secret));
@@ -299,14 +300,15 @@ pub type LookUp<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Fault>;
 
 /// Checks the sections and resolves the tokens. Malformed settings are an error; an account with a
 /// missing token is only unusable, because the others can still work.
-pub fn plan(
+pub fn resolve_connectors(
     settings: &ConnectorsSettings,
     bindings: &[Binding],
     knows_agent: &dyn Fn(&AgentId) -> bool,
     look_up: LookUp<'_>,
-) -> Result<Plan, Fault> {
+) -> Result<ResolvedConnectors, Fault> {
     check_bindings(bindings, knows_agent)?;
-    let mut plan = Plan { bindings: bindings.to_vec(), ..Plan::default() };
+    let mut resolved =
+        ResolvedConnectors { bindings: bindings.to_vec(), ..ResolvedConnectors::default() };
     for (network, settings) in settings {
         if !NETWORKS.contains(&network.as_str()) {
             let known = NETWORKS.join(", ");
@@ -326,12 +328,12 @@ pub fn plan(
             }
             let key = AccountKey { network: network.clone(), account: account.clone() };
             match resolve(key.clone(), settings, look_up) {
-                Ok(account) => plan.accounts.push(account),
-                Err(why) => plan.unusable.push((key, why)),
+                Ok(account) => resolved.accounts.push(account),
+                Err(why) => resolved.unusable.push((key, why)),
             }
         }
     }
-    Ok(plan)
+    Ok(resolved)
 }
 
 impl Account {

@@ -18,7 +18,7 @@ use onyx_storage::AccountKey;
 use crate::context::HomeContext;
 use crate::networks::Transcriber;
 use crate::notices::OwnerNotice;
-use crate::settings::{Account, Plan, TranscriberPlan};
+use crate::settings::{Account, ResolvedConnectors, ResolvedTranscriber};
 use crate::setup::ConnectorSetup;
 use account::RunningAccount;
 
@@ -34,7 +34,7 @@ pub struct Connectors {
 struct Shared {
     home: Arc<HomeContext>,
     accounts: RwLock<Accounts>,
-    /// This lock is held while a plan is applied, so that plans are applied one after the other.
+    /// This lock is held while settings are applied, so that they are applied one after the other.
     changing: tokio::sync::Mutex<()>,
 }
 
@@ -75,16 +75,16 @@ impl Connectors {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Applies the plan that the config yields. Unchanged accounts continue without interruption. A
+    /// Applies the resolved settings. Unchanged accounts continue without interruption. A
     /// changed account is stopped before it is started again, so that two never read the same
     /// updates.
-    pub async fn follow(&self, plan: Plan) {
+    pub async fn follow(&self, resolved: ResolvedConnectors) {
         let _one_by_one = self.shared.changing.lock().await;
-        self.shared.home.set_bindings(plan.bindings);
-        self.listen_with(plan.transcriber);
+        self.shared.home.set_bindings(resolved.bindings);
+        self.listen_with(resolved.transcriber);
         let wanted: BTreeMap<_, _> =
-            plan.accounts.into_iter().map(|account| (account.key.clone(), account)).collect();
-        let mut unusable: BTreeMap<_, _> = plan.unusable.into_iter().collect();
+            resolved.accounts.into_iter().map(|account| (account.key.clone(), account)).collect();
+        let mut unusable: BTreeMap<_, _> = resolved.unusable.into_iter().collect();
         for account in self.running() {
             if wanted.get(account.key()) != Some(account.settings()) {
                 let begins_anew = wanted.contains_key(account.key());
@@ -117,9 +117,9 @@ impl Connectors {
         });
     }
 
-    fn listen_with(&self, plan: Option<TranscriberPlan>) {
+    fn listen_with(&self, settings: Option<ResolvedTranscriber>) {
         let home = &self.shared.home;
-        let made = plan.map(|plan| Transcriber::new(plan, &home.setup));
+        let made = settings.map(|settings| Transcriber::new(settings, &home.setup));
         let transcriber = match made.transpose() {
             Ok(transcriber) => transcriber.map(Arc::new),
             Err(why) => {

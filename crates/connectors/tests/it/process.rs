@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_connectors::{
-    AccountStatus, Binding, ConnectorSetup, Connectors, ConnectorsSettings, PaceLimits, Plan,
-    WaitTimes, plan,
+    AccountStatus, Binding, ConnectorSetup, Connectors, ConnectorsSettings, PaceLimits,
+    ResolvedConnectors, WaitTimes, resolve_connectors,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_storage::{AccountKey, Home, Store};
@@ -55,20 +55,29 @@ pub(crate) struct Process {
     pub(crate) store: Store,
 }
 
-/// A plan with one account `main` that talks to the fake, with additional settings.
-pub(crate) fn telegram_plan(fake: &FakeTelegram, more: Value, bindings: Value) -> Plan {
+/// Settings with one account `main` that talks to the fake, with additional settings.
+pub(crate) fn resolved_telegram(
+    fake: &FakeTelegram,
+    more: Value,
+    bindings: Value,
+) -> ResolvedConnectors {
     let account = json!({"token": TELEGRAM_TOKEN, "apiBase": fake.url()});
-    plan_of("telegram", account, more, bindings)
+    resolved_account("telegram", account, more, bindings)
 }
 
-/// A plan with one account `main` of a network.
-pub(crate) fn plan_of(network: &str, mut account: Value, more: Value, bindings: Value) -> Plan {
+/// Settings with one account `main` of a network.
+pub(crate) fn resolved_account(
+    network: &str,
+    mut account: Value,
+    more: Value,
+    bindings: Value,
+) -> ResolvedConnectors {
     let more: serde_json::Map<String, Value> = serde_json::from_value(more).unwrap();
     account.as_object_mut().unwrap().extend(more);
     let settings: ConnectorsSettings =
         serde_json::from_value(json!({network: {"accounts": {"main": account}}})).unwrap();
     let bindings: Vec<Binding> = serde_json::from_value(bindings).unwrap();
-    plan(&settings, &bindings, &|_| true, &|text| Ok(Some(text.to_owned()))).unwrap()
+    resolve_connectors(&settings, &bindings, &|_| true, &|text| Ok(Some(text.to_owned()))).unwrap()
 }
 
 pub(crate) fn account() -> AccountKey {
@@ -76,24 +85,28 @@ pub(crate) fn account() -> AccountKey {
 }
 
 impl Process {
-    pub(crate) async fn start(home: &Path, agent: &Arc<TestAgent>, plan: Plan) -> Self {
-        Self::start_at(home, agent, plan, WAIT_TIMES).await
+    pub(crate) async fn start(
+        home: &Path,
+        agent: &Arc<TestAgent>,
+        resolved: ResolvedConnectors,
+    ) -> Self {
+        Self::start_at(home, agent, resolved, WAIT_TIMES).await
     }
 
     pub(crate) async fn start_at(
         home: &Path,
         agent: &Arc<TestAgent>,
-        plan: Plan,
+        resolved: ResolvedConnectors,
         wait_times: WaitTimes,
     ) -> Self {
         let clock = Arc::new(SystemClock::in_zone(Zone::utc()));
-        Self::start_by(home, agent, plan, wait_times, clock).await
+        Self::start_by(home, agent, resolved, wait_times, clock).await
     }
 
     pub(crate) async fn start_by(
         home: &Path,
         agent: &Arc<TestAgent>,
-        plan: Plan,
+        resolved: ResolvedConnectors,
         wait_times: WaitTimes,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -118,7 +131,7 @@ impl Process {
             let commands = Some(crate::sandboxed::place(&scratch));
             let setup = ConnectorSetup { ledger, port, clock, egress, wait_times, commands };
             let connectors = Connectors::new(setup);
-            connectors.follow(plan).await;
+            connectors.follow(resolved).await;
             (connectors, store)
         });
         let (connectors, store) = opening.await.unwrap();

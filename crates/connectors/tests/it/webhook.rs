@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use onyx_connectors::{ConnectorsSettings, Plan, PushedRequest, plan};
+use onyx_connectors::{ConnectorsSettings, PushedRequest, ResolvedConnectors, resolve_connectors};
 use onyx_storage::AccountKey;
 use onyx_test_support::networks::{FakeHttp, HttpReply, HttpRequest};
 use onyx_test_support::{Dice, wait_for};
@@ -24,12 +24,12 @@ fn key() -> AccountKey {
     AccountKey { network: "webhook".to_owned(), account: "home".to_owned() }
 }
 
-fn webhook_plan(url: &str) -> Plan {
+fn resolved_webhook(url: &str) -> ResolvedConnectors {
     let settings: ConnectorsSettings = serde_json::from_value(
         json!({"webhook": {"accounts": {"home": {"secret": SECRET, "url": url}}}}),
     )
     .unwrap();
-    plan(&settings, &[], &|_| true, &|text| Ok(Some(text.to_owned()))).unwrap()
+    resolve_connectors(&settings, &[], &|_| true, &|text| Ok(Some(text.to_owned()))).unwrap()
 }
 
 fn signature(secret: &str, seconds: i64, body: &[u8]) -> String {
@@ -85,7 +85,7 @@ async fn receiver(seed: u64, fails: usize) -> (FakeHttp, Arc<Mutex<Vec<HttpReque
 async fn a_signed_message_is_answered_with_a_signed_one_and_an_unsigned_one_is_refused() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     let (http, taken) = receiver(0, 0).await;
-    let process = Process::start(home.path(), &agent, webhook_plan(&http.url())).await;
+    let process = Process::start(home.path(), &agent, resolved_webhook(&http.url())).await;
     let body = json!({"id": "1", "peer": "door", "text": "hello"});
     let refused = [
         pushed("another secret, also long", now(), &body),
@@ -130,8 +130,8 @@ async fn whatever_the_receiver_does_each_answer_arrives_under_one_key() {
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     let (http, taken) = receiver(seed, 12).await;
-    let plan = webhook_plan(&http.url());
-    let mut process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
+    let resolved = resolved_webhook(&http.url());
+    let mut process = Process::start_at(home.path(), &agent, resolved.clone(), IMPATIENT).await;
     let mut dice = Dice::new(seed + 1);
     let mut said = Vec::new();
     for round in 0..3 {
@@ -143,7 +143,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         }
         if dice.below(3) == 0 {
             process.crash().await;
-            process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
+            process = Process::start_at(home.path(), &agent, resolved.clone(), IMPATIENT).await;
         }
     }
     wait_for("all answers", SOON, async || {

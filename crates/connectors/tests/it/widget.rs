@@ -2,13 +2,13 @@
 //! answers.
 
 use futures::{StreamExt as _, stream};
-use onyx_connectors::{Plan, Privacy, PushedRequest};
+use onyx_connectors::{Privacy, PushedRequest, ResolvedConnectors};
 use onyx_storage::{AccountKey, PeerChange, PeerKey, PeerKind, PeerState};
 use onyx_types::{ErrorCode, Timestamp};
 use serde_json::{Value, json};
 
 use crate::agent::{TestAgent, owner};
-use crate::process::{Process, plan_of};
+use crate::process::{Process, resolved_account};
 
 const SITE: &str = "https://www.example.org";
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
@@ -18,8 +18,8 @@ fn key() -> AccountKey {
     AccountKey { network: "widget".to_owned(), account: "main".to_owned() }
 }
 
-fn widget_plan(more: Value) -> Plan {
-    plan_of("widget", json!({"origins": [SITE]}), more, json!([]))
+fn resolved_widget(more: Value) -> ResolvedConnectors {
+    resolved_account("widget", json!({"origins": [SITE]}), more, json!([]))
 }
 
 fn pushed(origin: &str, secret: &str, body: &Value) -> PushedRequest {
@@ -45,8 +45,8 @@ async fn texts(process: &Process, secret: &str, after: i64) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them_apart() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
-    let plan = widget_plan(json!({"open": true}));
-    let process = Process::start(home.path(), &agent, plan.clone()).await;
+    let resolved = resolved_widget(json!({"open": true}));
+    let process = Process::start(home.path(), &agent, resolved.clone()).await;
     // The same message is sent twice and must be handled once.
     for _ in 0..2 {
         write(&process, SECRET, "1", "hello **you**").await;
@@ -59,7 +59,7 @@ async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them
     assert!(asked.iter().all(|request| request.privacy == Privacy::Group));
     process.crash().await;
     // The answers are still there after a restart, each for the visitor to whom it belongs.
-    let process = Process::start(home.path(), &agent, plan).await;
+    let process = Process::start(home.path(), &agent, resolved).await;
     let mine = texts(&process, SECRET, 0).await;
     assert!(mine[0].ends_with("hello you"), "{mine:?}");
     assert!(mine[1].contains("Only people who are paired"), "{mine:?}");
@@ -71,7 +71,7 @@ async fn an_open_widget_answers_visitors_without_anything_private_and_keeps_them
 #[tokio::test(flavor = "multi_thread")]
 async fn only_named_sites_come_in_and_only_with_a_secret_and_only_so_often() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
-    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    let process = Process::start(home.path(), &agent, resolved_widget(json!({"open": true}))).await;
     let body = json!({"id": "1", "text": "hello"});
     for wrong in [
         pushed("https://evil.example", SECRET, &body),
@@ -103,9 +103,9 @@ async fn only_named_sites_come_in_and_only_with_a_secret_and_only_so_often() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_open_a_visitor_is_a_stranger_and_closing_a_widget_pairs_nobody() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
-    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    let process = Process::start(home.path(), &agent, resolved_widget(json!({"open": true}))).await;
     write(&process, SECRET, "1", "while it is open").await;
-    process.connectors.follow(widget_plan(json!({}))).await;
+    process.connectors.follow(resolved_widget(json!({}))).await;
     write(&process, SECRET, "2", "after it was closed").await;
     assert_eq!(agent.asked().len(), 1);
     let peers = process.connectors.peers(&key()).await.unwrap();
@@ -123,8 +123,8 @@ async fn without_open_a_visitor_is_a_stranger_and_closing_a_widget_pairs_nobody(
 async fn an_origin_that_is_none_makes_the_account_unusable_with_a_reason() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
     for (origins, why) in [(json!([]), "needs `origins`"), (json!(["*"]), "is not a site")] {
-        let plan = widget_plan(json!({ "origins": origins }));
-        let process = Process::start(home.path(), &agent, plan).await;
+        let resolved = resolved_widget(json!({ "origins": origins }));
+        let process = Process::start(home.path(), &agent, resolved).await;
         let status = process.status().await;
         assert!(status.detail.as_deref().unwrap().contains(why), "{status:?}");
         process.crash().await;
@@ -134,7 +134,7 @@ async fn an_origin_that_is_none_makes_the_account_unusable_with_a_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_widget_remembers_a_bounded_number_of_visitors_and_forgets_the_idle_ones() {
     let (home, agent) = (tempfile::tempdir().unwrap(), TestAgent::echo());
-    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    let process = Process::start(home.path(), &agent, resolved_widget(json!({"open": true}))).await;
     write(&process, SECRET, "1", "the first").await;
     // All other visitors came earlier than the first one, one after the other.
     let met = |number: i64| PeerChange {
@@ -160,7 +160,7 @@ async fn an_open_widget_remembers_a_bounded_number_of_visitors_and_forgets_the_i
         .await;
     // A process counts the stored visitors at its first new visitor and then after every hundred.
     process.crash().await;
-    let process = Process::start(home.path(), &agent, widget_plan(json!({"open": true}))).await;
+    let process = Process::start(home.path(), &agent, resolved_widget(json!({"open": true}))).await;
     write(&process, OTHER, "1", "one more").await;
     let peers = process.connectors.peers(&key()).await.unwrap();
     let names: Vec<&str> = peers.iter().map(|peer| peer.key.peer.as_str()).collect();

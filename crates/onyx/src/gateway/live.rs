@@ -8,7 +8,7 @@ use onyx_agent::{AgentProfile, AgentServices, Roster, Titles};
 use onyx_api::{
     Admission, Authenticator, Change, Changes, ConnectionLimits, Exposure, Extensions, Front,
 };
-use onyx_connectors::Plan;
+use onyx_connectors::ResolvedConnectors;
 use onyx_identity::{DeclaredPeople, Secrets, Token};
 use onyx_knowledge::{Index, SearchSettings};
 use onyx_storage::Store;
@@ -16,7 +16,7 @@ use onyx_tools::{Masker, Toolbox};
 use onyx_types::{AgentId, Fault, PersonId, Zone};
 
 use super::cluster::SharedLogins;
-use super::connectors::PlannedConnectors;
+use super::connectors::ConfiguredConnectors;
 use super::health::Machine;
 use super::memory::LiveMemory;
 use super::models::LiveModels;
@@ -30,7 +30,7 @@ use crate::home::HomeFolder;
 
 /// Everything that follows the config, and the result of the last edit.
 pub(super) struct Live {
-    pub(super) connectors: PlannedConnectors,
+    pub(super) connectors: ConfiguredConnectors,
     pub(super) home: HomeFolder,
     pub(super) store: Store,
     pub(super) index: Index,
@@ -78,7 +78,7 @@ pub(super) struct CheckedConfig {
     declared: DeclaredPeople,
     search: SearchSettings,
     connections: ConnectionLimits,
-    plan: Plan,
+    connectors: ResolvedConnectors,
     /// Warnings about settings that work but are probably not what was meant.
     pub(super) warnings: Vec<String>,
 }
@@ -133,7 +133,7 @@ impl Live {
         check_jobs(&config)?;
         let search = config.memory.search().map_err(ConfigError::new)?;
         let connections = connections(&config)?;
-        let plan = self.plan(&config, &roster)?;
+        let connectors = self.resolve_connectors(&config, &roster)?;
         Ok(CheckedConfig {
             config,
             front,
@@ -142,7 +142,7 @@ impl Live {
             declared,
             search,
             connections,
-            plan,
+            connectors,
             warnings,
         })
     }
@@ -156,7 +156,7 @@ impl Live {
             declared,
             search,
             connections,
-            plan,
+            connectors,
             warnings,
         } = checked;
         log(&warnings);
@@ -182,26 +182,30 @@ impl Live {
         let servers = self.extensions.plugins.with_servers(&config.mcp);
         self.extensions.mcp.follow(&servers).await?;
         remember(&self.home, &config);
-        self.masker.add(plan.secrets());
+        self.masker.add(connectors.secrets());
         *self.applied.link.write().unwrap_or_else(PoisonError::into_inner) =
             config.gateway.public_url.clone();
-        self.agent.jobs.set_mail(super::connectors::job_mail(&plan));
-        self.connectors.set_plan(plan);
-        self.follow_plan().await;
+        self.agent.jobs.set_mail(super::connectors::job_mail(&connectors));
+        self.connectors.set_resolved(connectors);
+        self.follow_connectors().await;
         self.changes.tell(Change::Config);
         self.changes.tell(Change::Agents);
         Ok(())
     }
 
-    pub(super) fn plan(&self, config: &Config, roster: &Roster) -> Result<Plan, ConfigError> {
+    pub(super) fn resolve_connectors(
+        &self,
+        config: &Config,
+        roster: &Roster,
+    ) -> Result<ResolvedConnectors, ConfigError> {
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
-        super::connectors::plan(config, &knows, &self.secrets)
+        super::connectors::resolve(config, &knows, &self.secrets)
     }
 
     /// Starts to follow the connectors of the config.
     pub(super) async fn connect(&self) {
         self.connectors.begin();
-        self.follow_plan().await;
+        self.follow_connectors().await;
     }
 
     /// Disconnects every account on other networks permanently.
@@ -211,16 +215,16 @@ impl Live {
         self.connectors.all.close().await;
     }
 
-    /// Applies the planned connectors, unless this process is a command that holds the home only
-    /// for a moment; that connects to nothing.
-    async fn follow_plan(&self) {
+    /// Applies the settings of the connectors, unless this process is a command that holds the home
+    /// only for a moment; that connects to nothing.
+    async fn follow_connectors(&self) {
         if self.connectors.is_connected() {
-            let mut plan = self.connectors.plan();
-            plan.accounts.extend(self.extensions.plugins.accounts());
+            let mut resolved = self.connectors.resolved();
+            resolved.accounts.extend(self.extensions.plugins.accounts());
             if let Some(shared) = &self.shared {
-                plan.accounts = shared.own_accounts(plan.accounts).await;
+                resolved.accounts = shared.own_accounts(resolved.accounts).await;
             }
-            self.connectors.all.follow(plan).await;
+            self.connectors.all.follow(resolved).await;
         }
     }
 
@@ -232,11 +236,11 @@ impl Live {
         }
         let _one_by_one = self.applied.changing.lock().await;
         let before = shared.own_account_names();
-        let mut accounts = self.connectors.plan().accounts;
+        let mut accounts = self.connectors.resolved().accounts;
         accounts.extend(self.extensions.plugins.accounts());
         shared.own_accounts(accounts).await;
         if shared.own_account_names() != before {
-            self.follow_plan().await;
+            self.follow_connectors().await;
         }
     }
 

@@ -15,7 +15,7 @@ use onyx_types::{Cancel, Clock};
 use tokio::task::JoinSet;
 
 use super::cluster::SharedLogins;
-use super::connectors::{ConnectorsAgent, PlannedConnectors};
+use super::connectors::{ConfiguredConnectors, ConnectorsAgent};
 use super::health::Machine;
 use super::live::{AppliedConfig, Live};
 use super::memory::LiveMemory;
@@ -102,7 +102,7 @@ impl Gateway {
             shared: shared.clone(),
         }));
         let live = Live {
-            connectors: PlannedConnectors::new(connectors, parts.connectors),
+            connectors: ConfiguredConnectors::new(connectors, parts.connectors),
             home: folder.clone(),
             store,
             index,

@@ -1,4 +1,5 @@
-//! Builds everything that a config describes, or nothing: a config is usable only if each part of it is.
+//! Builds everything that a config describes, or nothing: a config is usable only if each part of
+//! it is.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use onyx_agent::{JobsSettings, Roster, Titles};
 use onyx_api::{ConnectionLimits, Exposure, Extensions, Front};
-use onyx_connectors::Plan;
+use onyx_connectors::ResolvedConnectors;
 use onyx_egress::SystemResolver;
 use onyx_identity::{DeclaredPeople, PersonSettings, Secrets, Token};
 use onyx_knowledge::{Index, MemorySettings};
@@ -64,7 +65,7 @@ pub(super) struct Parts {
     /// The port by which jobs run commands and reach addresses.
     pub(super) outside: JobOutside,
     pub(super) zones: BTreeMap<PersonId, Zone>,
-    pub(super) connectors: Plan,
+    pub(super) connectors: ResolvedConnectors,
     /// The address at which people open the app from other machines.
     pub(super) link: Option<String>,
 }
@@ -169,7 +170,7 @@ impl Parts {
             mcp_endpoint,
         };
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
-        let connectors = super::connectors::plan(config, &knows, base.secrets)?;
+        let connectors = super::connectors::resolve(config, &knows, base.secrets)?;
         masker.add(connectors.secrets());
         let front = config.gateway.front();
         let front = front.map_err(|fault| ConfigError::in_section("gateway.publicUrl", &fault))?;
@@ -293,8 +294,8 @@ fn plugins(base: &GatewayBase<'_>, web: &Web, skills: &Skills, owner: PersonId) 
     })
 }
 
-/// The endpoint for MCP clients. Several gateways seal with one key, so that a client may continue a
-/// call at any of them; a single process has a key of its own.
+/// The endpoint for MCP clients. Several gateways seal with one key, so that a client may continue
+/// a call at any of them; a single process has a key of its own.
 fn mcp_endpoint(base: &GatewayBase<'_>) -> Result<Endpoint, ConfigError> {
     let shared = base.shared.map(|shared| shared.master.derived("onyx: states of MCP calls"));
     let sealing = shared.map_or_else(random_key, Ok)?;

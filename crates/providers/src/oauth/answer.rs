@@ -10,7 +10,7 @@ use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::plan::is_trusted;
+use super::resolved_login::is_trusted;
 use crate::Secret;
 
 /// The interval of RFC 8628 for servers that send none.

@@ -11,8 +11,8 @@ use reqwest::Url;
 use super::answer::{self, Device, GrantedTokens, Poll, Refusal};
 use super::browser::{BrowserSignIn, ReturnMismatch, ReturnReceiver, random};
 use super::login::{Attempt, Login, TokenState};
-use super::plan::LoginWay;
 use super::record::Tokens;
+use super::resolved_login::LoginWay;
 use super::server::Redemption;
 use super::shared::UnderWay;
 use super::status::Pending;
@@ -44,7 +44,7 @@ impl Login {
     ) -> Result<Pending, Fault> {
         self.follow_others();
         let _one = self.beginning.lock().await;
-        let way = way.unwrap_or(self.plan().usual_way());
+        let way = way.unwrap_or(self.resolved().usual_way());
         if let Attempt::Waiting { pending, receiver, .. } = &self.lock().attempt
             && pending.way == way
             && gateway.is_none_or(|page| {
@@ -72,7 +72,7 @@ impl Login {
         let Some(shared) = self.store.shared() else { return Ok(None) };
         self.end_attempt(shared).await?;
         let id = random().map_err(|why| Fault::new(ErrorCode::Internal, why))?.reveal().to_owned();
-        let record = UnderWay::of(id.clone(), pending, waiting, self.plan()).written();
+        let record = UnderWay::of(id.clone(), pending, waiting, self.resolved()).written();
         let life = match waiting {
             AwaitedSignIn::Code(device) => device.life,
             AwaitedSignIn::Browser(_) => BROWSER_LIFE,
@@ -82,7 +82,7 @@ impl Login {
     }
 
     async fn ask_for_code(&self) -> Result<(Pending, AwaitedSignIn), Fault> {
-        if self.plan().device.is_none() {
+        if self.resolved().device.is_none() {
             return Err(self.no_way("with a code", "deviceUrl"));
         }
         let device = self.server.device().await.map_err(|refusal| self.no_code(&refusal))?;
@@ -98,10 +98,10 @@ impl Login {
     }
 
     async fn send_browser(&self, gateway: Option<&Url>) -> Result<(Pending, AwaitedSignIn), Fault> {
-        let Some(browser) = &self.plan().browser else {
+        let Some(browser) = &self.resolved().browser else {
             return Err(self.no_way("in a browser", "authorizeUrl"));
         };
-        let sign_in = BrowserSignIn::begin(self.plan(), browser, gateway).await;
+        let sign_in = BrowserSignIn::begin(self.resolved(), browser, gateway).await;
         let sign_in = sign_in.map_err(|why| Fault::new(ErrorCode::Internal, why))?;
         sign_in.verifier.iter().for_each(|verifier| self.hide(verifier));
         let pending = Pending {

@@ -9,8 +9,8 @@ use futures::future::{BoxFuture, FutureExt, join_all};
 use onyx_types::{Clock, Fault};
 
 use super::login::Login;
-use super::machine::{Credential, CredentialPlan};
-use super::plan::Plan;
+use super::machine::{Credential, ResolvedCredential};
+use super::resolved_login::ResolvedLogin;
 use super::shared::SharedSignIns;
 use crate::Secret;
 
@@ -73,16 +73,21 @@ impl Logins {
         Self { store, clock, known: Mutex::default(), credentials: Mutex::default() }
     }
 
-    /// The sign-in of a provider; an existing one with another plan is stopped.
-    pub(crate) fn of(&self, provider: &str, plan: Plan) -> Arc<Login> {
-        self.titled(provider, format!("`{provider}`"), plan)
+    /// The sign-in of a provider; an existing one with other settings is stopped.
+    pub(crate) fn of(&self, provider: &str, resolved: ResolvedLogin) -> Arc<Login> {
+        self.titled(provider, format!("`{provider}`"), resolved)
     }
 
     /// The sign-in of a provider whose name for people is `title`.
-    pub(super) fn titled(&self, provider: &str, title: String, plan: Plan) -> Arc<Login> {
+    pub(super) fn titled(
+        &self,
+        provider: &str,
+        title: String,
+        resolved: ResolvedLogin,
+    ) -> Arc<Login> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.get(provider) {
-            if *before.plan() == plan {
+            if *before.resolved() == resolved {
                 // The keyring may have been unlocked since the tokens were last read.
                 before.look_again();
                 return Arc::clone(before);
@@ -90,21 +95,25 @@ impl Logins {
             before.stop();
         }
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
-        let login = Arc::new(Login::open(provider, title, plan, store, clock));
+        let login = Arc::new(Login::open(provider, title, resolved, store, clock));
         known.insert(provider.to_owned(), Arc::clone(&login));
         login
     }
 
-    /// The credential of a provider. It keeps its token as long as the plan is the same.
-    pub(crate) fn credential(&self, provider: &str, plan: CredentialPlan) -> Arc<Credential> {
+    /// The credential of a provider. It keeps its token as long as the settings are the same.
+    pub(crate) fn credential(
+        &self,
+        provider: &str,
+        resolved: ResolvedCredential,
+    ) -> Arc<Credential> {
         let mut known = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.get(provider)
-            && *before.plan() == plan
+            && *before.resolved() == resolved
         {
             return Arc::clone(before);
         }
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
-        let credential = Arc::new(Credential::new(provider, plan, store, clock));
+        let credential = Arc::new(Credential::new(provider, resolved, store, clock));
         known.insert(provider.to_owned(), Arc::clone(&credential));
         credential
     }

@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use super::plan::{BrowserPlan, Plan, Redirect};
+use super::resolved_login::{BrowserLogin, Redirect, ResolvedLogin};
 use crate::Secret;
 
 const LONGEST_REQUEST: usize = 16 * 1024;
@@ -55,8 +55,8 @@ impl BrowserSignIn {
     /// still paste the address. A page of the gateway needs no listener, because it receives the
     /// browser's answer itself.
     pub(super) async fn begin(
-        plan: &Plan,
-        browser: &BrowserPlan,
+        resolved: &ResolvedLogin,
+        browser: &BrowserLogin,
         gateway: Option<&Url>,
     ) -> Result<Self, String> {
         let (listeners, redirect) = match (&browser.redirect, gateway) {
@@ -72,9 +72,9 @@ impl BrowserSignIn {
         address
             .query_pairs_mut()
             .append_pair("response_type", "code")
-            .append_pair("client_id", &plan.client_id)
+            .append_pair("client_id", &resolved.client_id)
             .append_pair("redirect_uri", redirect.as_str())
-            .append_pair("scope", &plan.scopes)
+            .append_pair("scope", &resolved.scopes)
             .append_pair("state", state.reveal())
             .extend_pairs(browser.extra);
         if let Some(verifier) = &verifier {
@@ -167,7 +167,7 @@ impl ReturnReceiver {
 }
 
 /// Browsers resolve `localhost` to either of two addresses, so both are listened at. Without a port
-/// in the plan, a free one is chosen and returned in the address.
+/// in the settings, a free one is chosen and returned in the address.
 async fn listen(redirect: &Url) -> (Vec<TcpListener>, Url) {
     let mut redirect = redirect.clone();
     let hosts: &[&str] = match redirect.host_str() {

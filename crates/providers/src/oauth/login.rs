@@ -7,9 +7,9 @@ use onyx_types::{Cancel, Clock, Fault, ModelFailure, ModelFailureClass};
 
 use super::book::TokenStore;
 use super::browser::ReturnReceiver;
-use super::plan::Plan;
 use super::record::{self, SavedSignIn, Tokens, is_stale};
 use super::renewal::Renewal;
+use super::resolved_login::ResolvedLogin;
 use super::server::Server;
 use super::status::{LoginState, LoginStatus, Pending};
 use crate::Secret;
@@ -23,7 +23,7 @@ pub(crate) struct Login {
     pub(super) provider: String,
     /// The name of the provider as people read it.
     pub(super) title: String,
-    plan: Plan,
+    resolved: ResolvedLogin,
     pub(super) server: Server,
     pub(super) store: Arc<dyn TokenStore>,
     pub(super) clock: Arc<dyn Clock>,
@@ -93,15 +93,15 @@ impl Login {
     pub(super) fn open(
         provider: &str,
         title: String,
-        plan: Plan,
+        resolved: ResolvedLogin,
         store: Arc<dyn TokenStore>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let login = Self {
             provider: provider.to_owned(),
             title,
-            server: Server::new(&plan),
-            plan,
+            server: Server::new(&resolved),
+            resolved,
             store,
             clock,
             state: Mutex::new(State {
@@ -119,8 +119,8 @@ impl Login {
         login
     }
 
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
+    pub(super) fn resolved(&self) -> &ResolvedLogin {
+        &self.resolved
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -137,7 +137,7 @@ impl Login {
         match self.store.load(&self.provider) {
             Ok(None) => TokenState::Nothing,
             Err(fault) => TokenState::Locked(fault),
-            Ok(Some(kept)) => match record::read(&kept, &self.plan) {
+            Ok(Some(kept)) => match record::read(&kept, &self.resolved) {
                 SavedSignIn::Tokens(tokens) => {
                     self.hide(&tokens.access);
                     tokens.refresh.iter().for_each(|token| self.hide(token));
@@ -195,7 +195,7 @@ impl Login {
             | TokenState::Refused { .. }
             | TokenState::Locked(_) => None,
         };
-        let base = LoginStatus { account, until, ways: self.plan.ways(), ..LoginStatus::NONE };
+        let base = LoginStatus { account, until, ways: self.resolved.ways(), ..LoginStatus::NONE };
         match &state.attempt {
             Attempt::Idle => LoginStatus { state: held, error: why, ..base },
             Attempt::Waiting { pending, .. } => {
@@ -218,7 +218,7 @@ impl Login {
 
     /// The header that names the account, and its value, if the provider requires one.
     pub(crate) fn account_header(&self) -> Option<(&'static str, String)> {
-        let header = self.plan.account_header?;
+        let header = self.resolved.account_header?;
         match &self.lock().held {
             TokenState::Tokens(tokens) => Some((header, tokens.account_id.clone()?)),
             TokenState::Nothing | TokenState::Refused { .. } | TokenState::Locked(_) => None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_types::{Clock, Hash, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::plan::Plan;
+use super::resolved_login::ResolvedLogin;
 use crate::Secret;
 
 /// A token is renewed this long before its end, or in the last tenth of a short life.
@@ -66,7 +66,7 @@ struct Record {
     renew_at: Option<Timestamp>,
 }
 
-pub(super) fn read(text: &Secret, plan: &Plan) -> SavedSignIn {
+pub(super) fn read(text: &Secret, resolved: &ResolvedLogin) -> SavedSignIn {
     let Ok(record) = serde_json::from_str::<Record>(text.reveal()) else {
         return SavedSignIn::Refused {
             account: None,
@@ -76,7 +76,7 @@ pub(super) fn read(text: &Secret, plan: &Plan) -> SavedSignIn {
     let account = record.account;
     match record.access {
         None => SavedSignIn::Refused { account, why: "the provider no longer takes the sign-in" },
-        Some(_) if record.bound != plan.binding() => SavedSignIn::Refused {
+        Some(_) if record.bound != resolved.binding() => SavedSignIn::Refused {
             account,
             why: "addresses or client id were changed since the sign-in",
         },
@@ -91,10 +91,10 @@ pub(super) fn read(text: &Secret, plan: &Plan) -> SavedSignIn {
     }
 }
 
-pub(super) fn written(tokens: &Tokens, plan: &Plan) -> Secret {
+pub(super) fn written(tokens: &Tokens, resolved: &ResolvedLogin) -> Secret {
     let reveal = |secret: &Secret| secret.reveal().to_owned();
     line(&Record {
-        bound: plan.binding(),
+        bound: resolved.binding(),
         account: tokens.account.clone(),
         account_id: tokens.account_id.clone(),
         access: Some(reveal(&tokens.access)),
@@ -103,8 +103,8 @@ pub(super) fn written(tokens: &Tokens, plan: &Plan) -> Secret {
     })
 }
 
-pub(super) fn refused(account: Option<String>, plan: &Plan) -> Secret {
-    let bound = plan.binding();
+pub(super) fn refused(account: Option<String>, resolved: &ResolvedLogin) -> Secret {
+    let bound = resolved.binding();
     line(&Record { bound, account, account_id: None, access: None, refresh: None, renew_at: None })
 }
 

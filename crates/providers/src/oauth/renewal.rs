@@ -251,7 +251,7 @@ impl Login {
             return;
         }
         tracing::warn!(provider = self.provider, why, "somebody must sign in again");
-        let kept = record::refused(account.clone(), self.plan());
+        let kept = record::refused(account.clone(), self.resolved());
         if let Err(fault) = self.store.keep(&self.provider, &kept).await {
             tracing::warn!(provider = self.provider, %fault, "refused tokens are still kept");
         }
@@ -261,6 +261,6 @@ impl Login {
     }
 
     pub(super) fn written(&self, tokens: &Tokens) -> Secret {
-        record::written(tokens, self.plan())
+        record::written(tokens, self.resolved())
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::answer::{self, Device, GrantedTokens, Poll, Refusal};
 use super::endpoint::{Endpoint, EndpointAnswer};
-use super::plan::{DevicePlan, DevicePlanForm, Plan};
+use super::resolved_login::{DeviceLogin, DeviceLoginForm, ResolvedLogin};
 use crate::Secret;
 
 const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
@@ -41,16 +41,16 @@ pub(super) struct Redemption<'a> {
 }
 
 impl Server {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(resolved: &ResolvedLogin) -> Self {
         Self {
-            device: plan.device.as_ref().map(DevicePlaces::of),
-            token: Endpoint::of(&plan.token),
-            account: plan.account.as_ref().map(Endpoint::of),
-            exchange: plan.exchange.as_ref().map(Endpoint::of),
-            revoke: plan.revoke.as_ref().map(Endpoint::of),
-            client_id: plan.client_id.clone(),
-            client_secret: plan.client_secret.clone(),
-            scopes: plan.scopes.clone(),
+            device: resolved.device.as_ref().map(DevicePlaces::of),
+            token: Endpoint::of(&resolved.token),
+            account: resolved.account.as_ref().map(Endpoint::of),
+            exchange: resolved.exchange.as_ref().map(Endpoint::of),
+            revoke: resolved.revoke.as_ref().map(Endpoint::of),
+            client_id: resolved.client_id.clone(),
+            client_secret: resolved.client_secret.clone(),
+            scopes: resolved.scopes.clone(),
         }
     }
 
@@ -160,15 +160,15 @@ impl Server {
 }
 
 impl DevicePlaces {
-    fn of(plan: &DevicePlan) -> Self {
-        let form = match &plan.form {
-            DevicePlanForm::Standard => DeviceFormPlaces::Standard,
-            DevicePlanForm::OpenAi { poll, redirect, verification } => DeviceFormPlaces::OpenAi {
+    fn of(resolved: &DeviceLogin) -> Self {
+        let form = match &resolved.form {
+            DeviceLoginForm::Standard => DeviceFormPlaces::Standard,
+            DeviceLoginForm::OpenAi { poll, redirect, verification } => DeviceFormPlaces::OpenAi {
                 poll: Endpoint::of(poll),
                 redirect: redirect.to_string(),
                 verification: verification.to_string(),
             },
         };
-        Self { codes: Endpoint::of(&plan.url), form }
+        Self { codes: Endpoint::of(&resolved.url), form }
     }
 }

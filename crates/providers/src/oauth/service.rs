@@ -8,7 +8,7 @@ use reqwest::Url;
 
 use super::book::{Logins, TokenStore};
 use super::login::Login;
-use super::plan::{LoginSettings, LoginWay, Plan};
+use super::resolved_login::{LoginSettings, LoginWay, ResolvedLogin};
 use super::status::{LoginStatus, Pending};
 use super::vendors::{LINKEDIN, VendorLogin};
 use crate::Secret;
@@ -21,21 +21,21 @@ pub struct ServiceLogins {
     title: &'static str,
     known: VendorLogin,
     logins: Logins,
-    plan: RwLock<Option<Plan>>,
+    resolved: RwLock<Option<ResolvedLogin>>,
 }
 
 impl ServiceLogins {
     pub fn linkedin(store: Arc<dyn TokenStore>, clock: Arc<dyn Clock>) -> Self {
         let logins = Logins::new(store, clock);
-        let plan = RwLock::default();
-        Self { key: "linkedin", title: "LinkedIn", known: LINKEDIN, logins, plan }
+        let resolved = RwLock::default();
+        Self { key: "linkedin", title: "LinkedIn", known: LINKEDIN, logins, resolved }
     }
 
     /// Applies the config; tokens that belong to other addresses are not used.
     pub fn follow(&self, settings: &LoginSettings, base_url: &str) -> Result<(), String> {
         let audience = Url::parse(base_url).map_err(|error| format!("baseUrl: {error}"))?;
-        let plan = Plan::resolve(settings, Some(&self.known), &audience);
-        self.set(Some(plan.map_err(|error| error.to_string())?));
+        let resolved = ResolvedLogin::resolve(settings, Some(&self.known), &audience);
+        self.set(Some(resolved.map_err(|error| error.to_string())?));
         Ok(())
     }
 
@@ -44,15 +44,15 @@ impl ServiceLogins {
         self.set(None);
     }
 
-    fn set(&self, plan: Option<Plan>) {
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
+    fn set(&self, resolved: Option<ResolvedLogin>) {
+        *self.resolved.write().unwrap_or_else(PoisonError::into_inner) = resolved;
     }
 
     /// `None` while the config does not name the service.
     pub fn of(&self, person: &PersonId) -> Option<ServiceLogin> {
-        let plan = self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let resolved = self.resolved.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         let key = format!("{}.{person}", self.key);
-        Some(ServiceLogin(self.logins.titled(&key, self.title.to_owned(), plan)))
+        Some(ServiceLogin(self.logins.titled(&key, self.title.to_owned(), resolved)))
     }
 
     /// Deletes a person's sign-in, also when the config no longer names the service.

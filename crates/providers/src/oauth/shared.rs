@@ -13,7 +13,7 @@ use super::answer::Device;
 use super::attempt::AwaitedSignIn;
 use super::browser::{BrowserSignIn, ReturnReceiver};
 use super::login::{Attempt, Login, TokenState};
-use super::plan::{LoginWay, Plan};
+use super::resolved_login::{LoginWay, ResolvedLogin};
 use super::status::Pending;
 use crate::Secret;
 
@@ -59,7 +59,7 @@ pub trait SignInTurn: Send + Sync {
 #[derive(Serialize, Deserialize)]
 pub(super) struct UnderWay {
     pub(super) id: String,
-    /// The binding of the plan under which the attempt was begun.
+    /// The binding of the settings under which the attempt was begun.
     bound: Hash,
     way: String,
     user_code: Option<String>,
@@ -79,7 +79,12 @@ enum SignInAttempt {
 }
 
 impl UnderWay {
-    pub(super) fn of(id: String, pending: &Pending, waiting: &AwaitedSignIn, plan: &Plan) -> Self {
+    pub(super) fn of(
+        id: String,
+        pending: &Pending,
+        waiting: &AwaitedSignIn,
+        resolved: &ResolvedLogin,
+    ) -> Self {
         let attempt = match waiting {
             AwaitedSignIn::Code(device) => SignInAttempt::Code {
                 code: device.code.reveal().to_owned(),
@@ -93,7 +98,7 @@ impl UnderWay {
         };
         Self {
             id,
-            bound: plan.binding(),
+            bound: resolved.binding(),
             way: pending.way.as_str().to_owned(),
             user_code: pending.user_code.clone(),
             verification_uri: pending.verification_uri.clone(),
@@ -104,9 +109,9 @@ impl UnderWay {
     }
 
     /// `None`: the attempt was begun under other settings, or cannot be read.
-    pub(super) fn read(text: &Secret, plan: &Plan) -> Option<Self> {
+    pub(super) fn read(text: &Secret, resolved: &ResolvedLogin) -> Option<Self> {
         let record: Self = serde_json::from_str(text.reveal()).ok()?;
-        (record.bound == plan.binding()).then_some(record)
+        (record.bound == resolved.binding()).then_some(record)
     }
 
     pub(super) fn written(&self) -> Secret {
@@ -194,7 +199,7 @@ impl Login {
     }
 
     fn shared_attempt(&self, shared: &dyn SharedSignIns) -> Option<UnderWay> {
-        UnderWay::read(&shared.attempt(&self.provider)?, self.plan())
+        UnderWay::read(&shared.attempt(&self.provider)?, self.resolved())
     }
 
     /// Ends a sign-in under way on all gateways.

@@ -1,6 +1,6 @@
 use onyx_types::Timestamp;
 
-use super::plan::LoginWay;
+use super::resolved_login::LoginWay;
 
 /// The state of a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

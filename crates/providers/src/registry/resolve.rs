@@ -15,7 +15,8 @@ use crate::Secret;
 use crate::connect::is_loopback;
 use crate::http::{Endpoint, Timeouts};
 use crate::oauth::{
-    CredentialPlan, CredentialPlanError, CredentialSettings, Logins, Plan, PlanError, TokenSource,
+    CredentialSettings, CredentialSettingsError, LoginSettingsError, Logins, ResolvedCredential,
+    ResolvedLogin, TokenSource,
 };
 use crate::wire::{Compat, ModelPlace, Wire};
 
@@ -56,9 +57,9 @@ pub(super) enum Disabled {
     #[error("`apiVersion` is not a version: write it as `2025-04-01-preview`")]
     ApiVersion,
     #[error(transparent)]
-    Login(#[from] PlanError),
+    Login(#[from] LoginSettingsError),
     #[error(transparent)]
-    Credential(#[from] CredentialPlanError),
+    Credential(#[from] CredentialSettingsError),
 }
 
 pub(super) fn kind_of(name: &str, settings: &ProviderSettings) -> Option<ProviderKind> {
@@ -159,11 +160,11 @@ fn tokens(
     logins: &Logins,
 ) -> Result<Option<TokenSource>, Disabled> {
     let known = vendor(name);
-    if let Some(plan) = credential(known, settings, references)? {
-        return Ok(Some(TokenSource::Machine(logins.credential(name, plan))));
+    if let Some(resolved) = credential(known, settings, references)? {
+        return Ok(Some(TokenSource::Machine(logins.credential(name, resolved))));
     }
-    let plan = login(known, settings, base, references)?;
-    Ok(plan.map(|plan| TokenSource::Login(logins.of(name, plan))))
+    let resolved = login(known, settings, base, references)?;
+    Ok(resolved.map(|resolved| TokenSource::Login(logins.of(name, resolved))))
 }
 
 /// The machine's own identity; a configured key takes precedence.
@@ -171,31 +172,31 @@ fn credential(
     known: Option<&Vendor>,
     settings: &ProviderSettings,
     references: References<'_>,
-) -> Result<Option<CredentialPlan>, Disabled> {
+) -> Result<Option<ResolvedCredential>, Disabled> {
     if settings.api_key.is_some() {
         return Ok(None);
     }
     let is_google = known.is_some_and(|vendor| vendor.machine == MachineIdentity::Google);
     let has_authorization =
         settings.headers.keys().any(|name| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()));
-    let default = || CredentialPlan::google_default(references.environment);
-    let plan = match &settings.credentials {
+    let default = || ResolvedCredential::google_default(references.environment);
+    let resolved = match &settings.credentials {
         None if is_google && settings.login.is_none() && !has_authorization => default(),
         None => return Ok(None),
         Some(CredentialSettings { google: Some(google), azure: None, aws: None }) => {
             if google.reveal() == "default" {
                 default()
             } else {
-                CredentialPlan::google_key(references.secret("credentials.google", google)?)?
+                ResolvedCredential::google_key(references.secret("credentials.google", google)?)?
             }
         }
         Some(CredentialSettings { google: None, azure: Some(azure), aws: None }) => {
             let field = "credentials.azure.clientSecret";
-            CredentialPlan::azure(azure, references.secret(field, &azure.client_secret)?)?
+            ResolvedCredential::azure(azure, references.secret(field, &azure.client_secret)?)?
         }
-        Some(CredentialSettings { .. }) => return Err(CredentialPlanError::NotOne.into()),
+        Some(CredentialSettings { .. }) => return Err(CredentialSettingsError::NotOne.into()),
     };
-    Ok(Some(plan))
+    Ok(Some(resolved))
 }
 
 fn compat(known: Option<&Vendor>, settings: &ProviderSettings) -> Result<Compat, Disabled> {
@@ -240,7 +241,7 @@ fn login(
     settings: &ProviderSettings,
     base: &Url,
     references: References<'_>,
-) -> Result<Option<Plan>, Disabled> {
+) -> Result<Option<ResolvedLogin>, Disabled> {
     let known = known.and_then(|vendor| vendor.login.as_ref());
     if settings.api_key.is_some() || (settings.login.is_none() && known.is_none()) {
         return Ok(None);
@@ -252,7 +253,7 @@ fn login(
     if let Some(secret) = &own.client_secret {
         own.client_secret = Some(references.secret("login.clientSecret", secret)?);
     }
-    Ok(Some(Plan::resolve(&own, known, base)?))
+    Ok(Some(ResolvedLogin::resolve(&own, known, base)?))
 }
 
 fn headers(

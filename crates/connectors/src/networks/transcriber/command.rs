@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use onyx_sandbox::{Bounds, Input, Job, Network, Running, Scratch};
+use onyx_sandbox::{Bounds, CommandInput, Network, Running, SandboxedCommand, Scratch};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::PATIENCE;
 use crate::connector::NetworkError;
-use crate::settings::CommandPlan;
+use crate::settings::TranscriberCommand;
 use crate::setup::CommandPlace;
 
 /// The placeholder for the recording's path in an argument.
@@ -20,7 +20,7 @@ const LONGEST: usize = 64 * 1024;
 const LONGEST_COMPLAINT: usize = 300;
 
 pub(crate) struct CommandTranscriber {
-    plan: CommandPlan,
+    settings: TranscriberCommand,
     place: CommandPlace,
 }
 
@@ -30,24 +30,24 @@ fn failed(why: impl ToString) -> NetworkError {
 }
 
 impl CommandTranscriber {
-    pub(super) fn new(plan: CommandPlan, place: CommandPlace) -> Self {
-        Self { plan, place }
+    pub(super) fn new(settings: TranscriberCommand, place: CommandPlace) -> Self {
+        Self { settings, place }
     }
 
     pub(super) async fn words(&self, name: &str, audio: &[u8]) -> Result<String, NetworkError> {
         let folder = self.folder(name, audio.to_vec()).await?;
         let recording = folder.path().join(file_name(name));
-        let job = Job {
-            argv: arguments(&self.plan.argv, &recording),
+        let sandboxed = SandboxedCommand {
+            argv: arguments(&self.settings.argv, &recording),
             folder: folder.path().to_owned(),
-            readable: self.plan.readable.clone(),
+            readable: self.settings.readable.clone(),
             writable: vec![folder.path().to_owned()],
             scratch: folder.path().to_owned(),
             network: Network::None,
-            input: Input::Given,
+            input: CommandInput::Given,
             bounds: Bounds::default(),
         };
-        let started = self.place.sandbox.start(job, Stdio::null()).await.map_err(failed)?;
+        let started = self.place.sandbox.start(sandboxed, Stdio::null()).await.map_err(failed)?;
         match tokio::time::timeout(PATIENCE, listen(started)).await {
             Ok(words) => words,
             Err(_) => Err(failed(format!("it took longer than {} s", PATIENCE.as_secs()))),

@@ -7,7 +7,7 @@ mod server;
 use std::time::Duration;
 
 use crate::connector::NetworkError;
-use crate::settings::TranscriberPlan;
+use crate::settings::ResolvedTranscriber;
 use crate::setup::ConnectorSetup;
 use command::CommandTranscriber;
 use server::ServerTranscriber;
@@ -21,19 +21,22 @@ pub(crate) enum Transcriber {
 }
 
 impl Transcriber {
-    pub(crate) fn new(plan: TranscriberPlan, setup: &ConnectorSetup) -> Result<Self, String> {
-        match plan {
-            TranscriberPlan::Server(plan) => {
-                let server = ServerTranscriber::new(plan, &setup.egress)?;
+    pub(crate) fn new(
+        settings: ResolvedTranscriber,
+        setup: &ConnectorSetup,
+    ) -> Result<Self, String> {
+        match settings {
+            ResolvedTranscriber::Server(settings) => {
+                let server = ServerTranscriber::new(settings, &setup.egress)?;
                 Ok(Self::Server(Box::new(server)))
             }
-            TranscriberPlan::Command(plan) => {
+            ResolvedTranscriber::Command(settings) => {
                 let Some(place) = setup.commands.clone() else {
                     return Err(
                         "connectors.transcriber: commands cannot run on this machine".to_owned()
                     );
                 };
-                Ok(Self::Command(CommandTranscriber::new(plan, place)))
+                Ok(Self::Command(CommandTranscriber::new(settings, place)))
             }
         }
     }

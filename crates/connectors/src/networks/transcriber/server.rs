@@ -7,11 +7,11 @@ use super::PATIENCE;
 use crate::connector::NetworkError;
 use crate::networks::form::Form;
 use crate::networks::http::Http;
-use crate::settings::ServerPlan;
+use crate::settings::TranscriberServer;
 
 pub(crate) struct ServerTranscriber {
     http: Http,
-    plan: ServerPlan,
+    settings: TranscriberServer,
 }
 
 #[derive(Deserialize)]
@@ -20,18 +20,18 @@ struct Transcript {
 }
 
 impl ServerTranscriber {
-    pub(super) fn new(plan: ServerPlan, egress: &Egress) -> Result<Self, String> {
-        let http = Http::new(egress, &plan.url, &plan.api_key)
+    pub(super) fn new(settings: TranscriberServer, egress: &Egress) -> Result<Self, String> {
+        let http = Http::new(egress, &settings.url, &settings.api_key)
             .map_err(|_| "connectors.transcriber.url: it is not a valid address".to_owned())?;
-        Ok(Self { http, plan })
+        Ok(Self { http, settings })
     }
 
     pub(super) async fn words(&self, name: &str, audio: &[u8]) -> Result<String, NetworkError> {
         let mut headers = Vec::new();
-        if !self.plan.api_key.is_empty() {
-            headers.push(("authorization", format!("Bearer {}", self.plan.api_key.reveal())));
+        if !self.settings.api_key.is_empty() {
+            headers.push(("authorization", format!("Bearer {}", self.settings.api_key.reveal())));
         }
-        let form = Form::new().field("model", &self.plan.model);
+        let form = Form::new().field("model", &self.settings.model);
         let (kind, body) = form.file("file", name, "application/octet-stream", audio).finish();
         let answer = self.http.post_as(&kind, "", &headers, body, PATIENCE).await?;
         if answer.status != 200 {

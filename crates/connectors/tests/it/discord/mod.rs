@@ -4,21 +4,21 @@ pub(crate) mod seeds;
 mod session;
 mod talk;
 
-use onyx_connectors::Plan;
+use onyx_connectors::ResolvedConnectors;
 use onyx_storage::AccountKey;
 use onyx_test_support::networks::{DISCORD_TOKEN, FakeDiscord};
 use onyx_test_support::wait_for;
 use serde_json::{Value, json};
 
-use crate::process::{Process, SOON, plan_of};
+use crate::process::{Process, SOON, resolved_account};
 
 fn account() -> AccountKey {
     AccountKey { network: "discord".to_owned(), account: "main".to_owned() }
 }
 
-fn discord_plan(fake: &FakeDiscord, more: Value) -> Plan {
+fn resolved_discord(fake: &FakeDiscord, more: Value) -> ResolvedConnectors {
     let account = json!({"token": DISCORD_TOKEN, "apiBase": fake.url()});
-    plan_of("discord", account, more, json!([]))
+    resolved_account("discord", account, more, json!([]))
 }
 
 /// Waits until nothing is left to be answered or sent.

@@ -8,7 +8,7 @@ use onyx_test_support::networks::{FakeDiscord, Trouble};
 use onyx_test_support::{Dice, wait_for};
 use serde_json::json;
 
-use super::{account, discord_plan, listening};
+use super::{account, listening, resolved_discord};
 use crate::agent::TestAgent;
 use crate::process::{GAP, IMPATIENT, Process, SOON};
 use crate::telegram::seeds::{answering_agent, answers, network_trouble, seeds};
@@ -29,10 +29,10 @@ fn trouble(seed: u64) -> Trouble {
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, fake) = (tempfile::tempdir().unwrap(), FakeDiscord::start().await);
     let agent = answering_agent();
-    let plan = discord_plan(&fake, json!({"allow": [1, 2, 3, CHANNEL]}));
+    let resolved = resolved_discord(&fake, json!({"allow": [1, 2, 3, CHANNEL]}));
     fake.set_gap(GAP - Duration::from_millis(3));
     let mut dice = Dice::new(seed + 1);
-    let mut process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
+    let mut process = Process::start_at(home.path(), &agent, resolved.clone(), IMPATIENT).await;
     listening(&fake).await;
     // Everybody writes once in the beginning, because the private chats of people who never wrote
     // before a session was lost are unknown and cannot be asked.
@@ -52,7 +52,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         tokio::time::sleep(Duration::from_millis(dice.below(120) as u64)).await;
         if dice.below(3) == 0 {
             process.crash().await;
-            process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
+            process = Process::start_at(home.path(), &agent, resolved.clone(), IMPATIENT).await;
         }
     }
     // The network has no more trouble from here on, so everything has to be answered.

@@ -5,7 +5,7 @@ use onyx_test_support::networks::{FakeDiscord, Trouble};
 use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
 
-use super::{account, discord_plan, listening, said, settled};
+use super::{account, listening, resolved_discord, said, settled};
 use crate::agent::TestAgent;
 use crate::clock::SteppedClock;
 use crate::process::{Process, SOON};
@@ -14,15 +14,15 @@ use crate::process::{Process, SOON};
 async fn a_restart_takes_the_session_up_and_hears_what_was_said_meanwhile() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let plan = discord_plan(&fake, json!({"allow": [7]}));
-    let process = Process::start(home.path(), &agent, plan.clone()).await;
+    let resolved = resolved_discord(&fake, json!({"allow": [7]}));
+    let process = Process::start(home.path(), &agent, resolved.clone()).await;
     listening(&fake).await;
     fake.say(7, "first");
     said(&process, &fake, 7, "You said: first").await;
     let before = fake.sessions();
     process.crash().await;
     fake.say(7, "second");
-    let process = Process::start(home.path(), &agent, plan).await;
+    let process = Process::start(home.path(), &agent, resolved).await;
     said(&process, &fake, 7, "You said: second").await;
     let (began, taken_up) = fake.sessions();
     assert_eq!(began, before.0, "a session was thrown away");
@@ -34,8 +34,8 @@ async fn a_restart_takes_the_session_up_and_hears_what_was_said_meanwhile() {
 async fn what_was_said_while_no_session_lived_is_asked_for_in_order() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let plan = discord_plan(&fake, json!({"allow": [7, 70]}));
-    let process = Process::start(home.path(), &agent, plan.clone()).await;
+    let resolved = resolved_discord(&fake, json!({"allow": [7, 70]}));
+    let process = Process::start(home.path(), &agent, resolved.clone()).await;
     listening(&fake).await;
     fake.say(7, "first");
     said(&process, &fake, 7, "You said: first").await;
@@ -47,7 +47,7 @@ async fn what_was_said_while_no_session_lived_is_asked_for_in_order() {
     }
     fake.say_in_channel(70, 7, "@bot missed in a channel");
     fake.say_in_channel(70, 7, "not for the bot");
-    let process = Process::start(home.path(), &agent, plan).await;
+    let process = Process::start(home.path(), &agent, resolved).await;
     said(&process, &fake, 7, "You said: missed 2").await;
     said(&process, &fake, 70, "You said: Person 7: missed in a channel").await;
     let private: Vec<_> = agent.asked().into_iter().filter(|t| !t.contains("channel")).collect();
@@ -60,8 +60,8 @@ async fn what_was_said_while_no_session_lived_is_asked_for_in_order() {
 async fn a_gateway_that_says_nothing_any_more_is_noticed_told_and_healed() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let plan = discord_plan(&fake, json!({"allow": [7]}));
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_discord(&fake, json!({"allow": [7]}));
+    let process = Process::start(home.path(), &agent, resolved).await;
     listening(&fake).await;
     fake.say(7, "first");
     said(&process, &fake, 7, "You said: first").await;
@@ -86,7 +86,7 @@ async fn a_send_without_an_answer_is_repeated_and_arrives_once() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
     let process =
-        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [7]}))).await;
+        Process::start(home.path(), &agent, resolved_discord(&fake, json!({"allow": [7]}))).await;
     listening(&fake).await;
     fake.say(7, "first");
     said(&process, &fake, 7, "You said: first").await;
@@ -103,9 +103,9 @@ async fn a_send_without_an_answer_is_repeated_and_arrives_once() {
 async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let plan = discord_plan(&fake, json!({"token": "NDI0Mg.secret.canary_of_discord"}));
-    let bad = plan.accounts[0].clone();
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_discord(&fake, json!({"token": "NDI0Mg.secret.canary_of_discord"}));
+    let bad = resolved.accounts[0].clone();
+    let process = Process::start(home.path(), &agent, resolved).await;
     let fault = process.connectors.test(&bad).await.unwrap_err();
     assert!(fault.message.contains("token does not work"), "{fault:?}");
     let status = wait_for("the account to fail", SOON, async || {
@@ -123,9 +123,9 @@ async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
 async fn a_silent_gateway_is_noticed_after_120_seconds_and_not_before() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let (plan, clock) = (discord_plan(&fake, json!({"allow": [7]})), SteppedClock::new());
+    let (resolved, clock) = (resolved_discord(&fake, json!({"allow": [7]})), SteppedClock::new());
     let process =
-        Process::start_by(home.path(), &agent, plan, WaitTimes::default(), clock.clone()).await;
+        Process::start_by(home.path(), &agent, resolved, WaitTimes::default(), clock.clone()).await;
     listening(&fake).await;
     // The advance is shorter than the limit. What is received now counts, or the account would be
     // deaf long before the end.

@@ -5,7 +5,7 @@ use onyx_test_support::networks::FakeDiscord;
 use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
 
-use super::{account, discord_plan, listening, said, settled};
+use super::{account, listening, resolved_discord, said, settled};
 use crate::agent::{Reply, TestAgent, a_draft, owner};
 use crate::process::{Process, SOON};
 use crate::text::{everything, parts};
@@ -15,7 +15,8 @@ async fn people_channels_and_threads_are_answered_where_they_speak() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
     let process =
-        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [7, 70]}))).await;
+        Process::start(home.path(), &agent, resolved_discord(&fake, json!({"allow": [7, 70]})))
+            .await;
     listening(&fake).await;
     fake.say(7, "in private");
     said(&process, &fake, 7, "You said: in private").await;
@@ -44,7 +45,7 @@ async fn people_channels_and_threads_are_answered_where_they_speak() {
 async fn a_stranger_gets_a_code_and_nothing_else_until_the_owner_lets_it_in() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
-    let process = Process::start(home.path(), &agent, discord_plan(&fake, json!({}))).await;
+    let process = Process::start(home.path(), &agent, resolved_discord(&fake, json!({}))).await;
     listening(&fake).await;
     fake.say(7, "hello");
     fake.say(7, "/approve 1");
@@ -68,7 +69,8 @@ async fn a_proposal_is_decided_by_a_button_or_a_slash_command_of_the_paired_pers
         Reply { pieces: vec!["Look at this.".to_owned()], between: Duration::ZERO, proposes }
     });
     let process =
-        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [1, 70]}))).await;
+        Process::start(home.path(), &agent, resolved_discord(&fake, json!({"allow": [1, 70]})))
+            .await;
     listening(&fake).await;
     fake.say_in_channel(70, 1, "@bot change it");
     // The answer grows beside it, and may be shown first.
@@ -111,7 +113,7 @@ async fn one_message_grows_by_edits_and_the_end_is_never_lost() {
         proposes: None,
     });
     let process =
-        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [7]}))).await;
+        Process::start(home.path(), &agent, resolved_discord(&fake, json!({"allow": [7]}))).await;
     fake.set_gap(crate::process::GAP);
     listening(&fake).await;
     fake.say(7, "tell me");
@@ -133,7 +135,7 @@ async fn files_are_fetched_from_discord_and_from_nowhere_else() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeDiscord::start().await, TestAgent::echo());
     let process =
-        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [7]}))).await;
+        Process::start(home.path(), &agent, resolved_discord(&fake, json!({"allow": [7]}))).await;
     listening(&fake).await;
     let picture = fake.put_file("cat.png", vec![1, 2, 3]);
     let author = json!({"id": "7", "username": "anna"});
@@ -154,7 +156,7 @@ async fn a_hundred_kilobytes_arrive_whole_and_every_message_is_valid() {
     let (home, fake) = (tempfile::tempdir().unwrap(), FakeDiscord::start().await);
     let agent = TestAgent::new(|_| Reply::words(everything()));
     let process =
-        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [7]}))).await;
+        Process::start(home.path(), &agent, resolved_discord(&fake, json!({"allow": [7]}))).await;
     listening(&fake).await;
     fake.say(7, "everything");
     wait_until("the first part", SOON, || !fake.texts(7).is_empty()).await;
@@ -170,7 +172,7 @@ async fn a_file_of_the_vault_is_attached_once() {
     let agent = TestAgent::new(|_| Reply::words("Here is [the report](may.pdf)."));
     agent.files.lock().unwrap().insert("may.pdf".to_owned(), b"%PDF".to_vec());
     let process =
-        Process::start(home.path(), &agent, discord_plan(&fake, json!({"allow": [7]}))).await;
+        Process::start(home.path(), &agent, resolved_discord(&fake, json!({"allow": [7]}))).await;
     listening(&fake).await;
     fake.say(7, "the report, please");
     wait_until("the file", SOON, || fake.messages(7).len() == 2).await;

@@ -5,7 +5,7 @@ use onyx_test_support::networks::FakeTelegram;
 use serde_json::json;
 
 use crate::agent::{Reply, TestAgent, a_draft};
-use crate::process::{Process, telegram_plan};
+use crate::process::{Process, resolved_telegram};
 
 fn proposing() -> std::sync::Arc<TestAgent> {
     TestAgent::new(|request| {
@@ -22,7 +22,7 @@ async fn a_proposal_is_shown_whole_and_a_press_of_the_paired_person_counts_once(
     let process = Process::start(
         home.path(),
         &agent,
-        telegram_plan(&fake, json!({"allow": [1, -50]}), json!([])),
+        resolved_telegram(&fake, json!({"allow": [1, -50]}), json!([])),
     )
     .await;
     fake.say_in_group(-50, 1, "@onyx_test_bot change it");
@@ -54,9 +54,12 @@ async fn a_proposal_is_shown_whole_and_a_press_of_the_paired_person_counts_once(
 async fn a_proposal_is_decided_by_its_number_also_by_words() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, proposing());
-    let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
-            .await;
+    let process = Process::start(
+        home.path(),
+        &agent,
+        resolved_telegram(&fake, json!({"allow": [1]}), json!([])),
+    )
+    .await;
     fake.say(1, "change it");
     process.settled(&fake).await;
     fake.say(1, "/approve 7");

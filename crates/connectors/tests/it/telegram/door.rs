@@ -5,7 +5,7 @@ use onyx_types::ErrorCode;
 use serde_json::json;
 
 use crate::agent::TestAgent;
-use crate::process::{Process, SOON, account, telegram_plan};
+use crate::process::{Process, SOON, account, resolved_telegram};
 
 const SECRET: &str = "a_secret_of_the_door";
 
@@ -14,7 +14,8 @@ async fn telegram_brings_updates_to_the_door_and_nobody_else_does() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let door = json!({"allow": [7], "mode": "webhook", "secret": SECRET});
-    let process = Process::start(home.path(), &agent, telegram_plan(&fake, door, json!([]))).await;
+    let process =
+        Process::start(home.path(), &agent, resolved_telegram(&fake, door, json!([]))).await;
     let asked = wait_for("the door to be told", SOON, async || fake.webhook()).await;
     assert_eq!(asked["url"], "https://onyx.example/connectors/telegram/main");
     assert_eq!(asked["secret_token"], SECRET);

@@ -1,13 +1,13 @@
 use std::time::Duration;
 
-use onyx_connectors::{AccountState, Plan, WaitTimes};
+use onyx_connectors::{AccountState, ResolvedConnectors, WaitTimes};
 use onyx_test_support::networks::FakeTelegram;
 use onyx_test_support::{wait_for, wait_until};
 use serde_json::json;
 
 use crate::agent::TestAgent;
 use crate::clock::SteppedClock;
-use crate::process::{Process, SOON, telegram_plan};
+use crate::process::{Process, SOON, resolved_telegram};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
@@ -17,8 +17,8 @@ async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
     // A request may take longer than an account may be deaf, so only the watch can notice the
     // deafness.
     wait_times.request = Duration::from_secs(60);
-    let plan = telegram_plan(&fake, json!({"allow": [1]}), json!([]));
-    let process = Process::start_at(home.path(), &agent, plan, wait_times).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [1]}), json!([]));
+    let process = Process::start_at(home.path(), &agent, resolved, wait_times).await;
     fake.say(1, "first");
     process.settled(&fake).await;
     assert_eq!(process.status().await.state, AccountState::Listening);
@@ -48,15 +48,15 @@ async fn deaf_but_connected_is_noticed_shown_told_and_healed() {
 async fn an_account_that_the_config_takes_away_reads_no_more_and_goes_on_when_it_is_back() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let plan = telegram_plan(&fake, json!({"allow": [1]}), json!([]));
-    let process = Process::start(home.path(), &agent, plan.clone()).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [1]}), json!([]));
+    let process = Process::start(home.path(), &agent, resolved.clone()).await;
     fake.say(1, "first");
     process.settled(&fake).await;
-    process.connectors.follow(Plan::default()).await;
+    process.connectors.follow(ResolvedConnectors::default()).await;
     let polls = fake.polls();
     fake.say(1, "second");
     assert_eq!(process.connectors.list().await.unwrap(), []);
-    process.connectors.follow(plan).await;
+    process.connectors.follow(resolved).await;
     process.settled(&fake).await;
     assert_eq!(agent.asked(), ["first", "second"]);
     assert!(fake.polls() > polls);
@@ -69,17 +69,17 @@ async fn a_dead_network_is_told_over_another_that_works() {
     let agent = TestAgent::echo();
     let mut wait_times = crate::process::WAIT_TIMES;
     wait_times.deaf = Duration::from_millis(2_500);
-    let mut plan = telegram_plan(&well, json!({"allow": [1]}), json!([]));
-    plan.accounts[0].key.account = "second".to_owned();
-    let second = plan.accounts[0].key.clone();
-    let process = Process::start_at(home.path(), &agent, plan.clone(), wait_times).await;
+    let mut resolved = resolved_telegram(&well, json!({"allow": [1]}), json!([]));
+    resolved.accounts[0].key.account = "second".to_owned();
+    let second = resolved.accounts[0].key.clone();
+    let process = Process::start_at(home.path(), &agent, resolved.clone(), wait_times).await;
     // A failure is told only once, so the owner's chat is known before the other account begins.
     well.say(1, "hello");
     process.settled_when(&second, || well.is_read()).await;
-    let mut broken = telegram_plan(&dead, json!({"allow": [1]}), json!([])).accounts.remove(0);
+    let mut broken = resolved_telegram(&dead, json!({"allow": [1]}), json!([])).accounts.remove(0);
     broken.token = onyx_connectors::Secret::new("4243:another_token");
-    plan.accounts.push(broken);
-    process.connectors.follow(plan).await;
+    resolved.accounts.push(broken);
+    process.connectors.follow(resolved).await;
     wait_for("the notice", SOON, async || {
         let texts = well.texts(1);
         texts.iter().any(|text| text.contains("telegram/main has received nothing")).then_some(())
@@ -94,10 +94,10 @@ async fn a_dead_network_is_told_over_another_that_works() {
 async fn deafness_is_noticed_after_120_seconds_and_not_before() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let (plan, clock) =
-        (telegram_plan(&fake, json!({"allow": [1]}), json!([])), SteppedClock::new());
+    let (resolved, clock) =
+        (resolved_telegram(&fake, json!({"allow": [1]}), json!([])), SteppedClock::new());
     let process =
-        Process::start_by(home.path(), &agent, plan, WaitTimes::default(), clock.clone()).await;
+        Process::start_by(home.path(), &agent, resolved, WaitTimes::default(), clock.clone()).await;
     // Some time passes first, so that the limit counts from the last poll and not from the start.
     for _ in 0..3 {
         let polls = fake.polls();

@@ -4,15 +4,18 @@ use onyx_test_support::networks::FakeTelegram;
 use serde_json::json;
 
 use crate::agent::{TestAgent, owner};
-use crate::process::{Process, account, telegram_plan};
+use crate::process::{Process, account, resolved_telegram};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_gets_a_code_and_nothing_else_until_the_owner_lets_it_in() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
-            .await;
+    let process = Process::start(
+        home.path(),
+        &agent,
+        resolved_telegram(&fake, json!({"allow": [1]}), json!([])),
+    )
+    .await;
     for text in ["hello", "/new", "/approve 1", "please"] {
         fake.say(99, text);
     }
@@ -42,9 +45,12 @@ async fn a_stranger_gets_a_code_and_nothing_else_until_the_owner_lets_it_in() {
 async fn the_owner_lets_somebody_in_from_a_chat_and_nobody_else_can() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
-            .await;
+    let process = Process::start(
+        home.path(),
+        &agent,
+        resolved_telegram(&fake, json!({"allow": [1]}), json!([])),
+    )
+    .await;
     fake.say(99, "hello");
     fake.say(98, "hello");
     process.settled(&fake).await;
@@ -80,7 +86,7 @@ async fn ten_thousand_strangers_cost_a_bounded_number_of_rows_bounded_memory_and
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
     let strangers: i64 = if std::env::var("ONYX_ALL_SEEDS").is_ok() { 10_000 } else { 1_000 };
     let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({}), json!([]))).await;
+        Process::start(home.path(), &agent, resolved_telegram(&fake, json!({}), json!([]))).await;
     let (mut met, mut memory) = (0, Vec::new());
     let cpu = cpu_time();
     for part in 1..=10 {
@@ -137,7 +143,7 @@ async fn a_group_is_answered_when_mentioned_without_private_memory_and_with_who_
     let process = Process::start(
         home.path(),
         &agent,
-        telegram_plan(&fake, json!({"allow": [1, -50]}), json!([])),
+        resolved_telegram(&fake, json!({"allow": [1, -50]}), json!([])),
     )
     .await;
     fake.say_in_group(-50, 1, "nobody asked the bot");
@@ -176,7 +182,7 @@ async fn a_topic_that_is_gone_falls_back_to_the_main_chat() {
     let process = Process::start(
         home.path(),
         &agent,
-        telegram_plan(&fake, json!({"allow": [-50]}), json!([])),
+        resolved_telegram(&fake, json!({"allow": [-50]}), json!([])),
     )
     .await;
     fake.message(json!({"from": {"id": 3, "first_name": "Carl"}, "chat": {"id": -50, "type": "supergroup", "title": "G"},

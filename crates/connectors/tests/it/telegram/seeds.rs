@@ -11,7 +11,7 @@ use onyx_test_support::networks::{FakeTelegram, Trouble};
 use serde_json::json;
 
 use crate::agent::{Reply, TestAgent};
-use crate::process::{GAP, IMPATIENT, Process, account, telegram_plan};
+use crate::process::{GAP, IMPATIENT, Process, account, resolved_telegram};
 
 const PEERS: [i64; 3] = [11, 12, 13];
 
@@ -66,11 +66,11 @@ pub(crate) fn answering_agent() -> Arc<TestAgent> {
 pub(crate) async fn conversation(seed: u64) -> String {
     let (home, fake) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await);
     let agent = answering_agent();
-    let plan = telegram_plan(&fake, json!({"allow": PEERS}), json!([]));
+    let resolved = resolved_telegram(&fake, json!({"allow": PEERS}), json!([]));
     fake.set_gap(GAP - Duration::from_millis(3));
     fake.set_trouble(network_trouble(seed));
     let mut dice = Dice::new(seed + 1);
-    let mut process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
+    let mut process = Process::start_at(home.path(), &agent, resolved.clone(), IMPATIENT).await;
     let mut said = Vec::new();
     for round in 0..4 {
         for peer in PEERS {
@@ -81,7 +81,7 @@ pub(crate) async fn conversation(seed: u64) -> String {
         tokio::time::sleep(Duration::from_millis(dice.below(120) as u64)).await;
         if dice.below(3) == 0 {
             process.crash().await;
-            process = Process::start_at(home.path(), &agent, plan.clone(), IMPATIENT).await;
+            process = Process::start_at(home.path(), &agent, resolved.clone(), IMPATIENT).await;
         }
     }
     // The network has no more trouble from here on, so everything has to be answered.

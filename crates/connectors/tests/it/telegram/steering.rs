@@ -7,7 +7,7 @@ use onyx_test_support::wait_until;
 use serde_json::json;
 
 use crate::agent::{Reply, TestAgent};
-use crate::process::{Process, SOON, telegram_plan};
+use crate::process::{Process, SOON, resolved_telegram};
 
 /// An agent that answers each message with its text, and works until the test releases it.
 fn held() -> Arc<TestAgent> {
@@ -20,8 +20,8 @@ fn held() -> Arc<TestAgent> {
 #[tokio::test(flavor = "multi_thread")]
 async fn words_that_come_while_a_run_works_are_read_by_that_run() {
     let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, held());
-    let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [7]}), json!([]));
+    let process = Process::start(home.path(), &agent, resolved).await;
     fake.say(7, "a long one");
     wait_until("the run", SOON, || agent.asked().len() == 1).await;
     fake.say(7, "shorter, please");
@@ -45,15 +45,15 @@ async fn words_that_come_while_a_run_works_are_read_by_that_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn words_for_a_run_survive_a_crash_and_are_neither_lost_nor_doubled() {
     let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, held());
-    let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
-    let process = Process::start(home.path(), &agent, plan.clone()).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [7]}), json!([]));
+    let process = Process::start(home.path(), &agent, resolved.clone()).await;
     fake.say(7, "a long one");
     wait_until("the run", SOON, || agent.asked().len() == 1).await;
     fake.say(7, "shorter, please");
     wait_until("the words to be handed over", SOON, || agent.asked().len() == 2).await;
     process.crash().await;
     agent.hold(false);
-    let process = Process::start(home.path(), &agent, plan).await;
+    let process = Process::start(home.path(), &agent, resolved).await;
     process.settled(&fake).await;
     assert_eq!(agent.asked(), ["a long one", "shorter, please"]);
     let whole: Vec<_> = fake.texts(7).into_iter().filter(|text| !text.ends_with('…')).collect();
@@ -64,8 +64,8 @@ async fn words_for_a_run_survive_a_crash_and_are_neither_lost_nor_doubled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_group_each_message_waits_for_its_turn() {
     let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, held());
-    let plan = telegram_plan(&fake, json!({"allow": [-50]}), json!([]));
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [-50]}), json!([]));
+    let process = Process::start(home.path(), &agent, resolved).await;
     fake.say_in_group(-50, 1, "@onyx_test_bot a long one");
     wait_until("the run", SOON, || agent.asked().len() == 1).await;
     fake.say_in_group(-50, 2, "@onyx_test_bot something else");

@@ -5,7 +5,7 @@ use onyx_test_support::wait_until;
 use serde_json::json;
 
 use crate::agent::{Reply, TestAgent};
-use crate::process::{Process, SOON, account, telegram_plan};
+use crate::process::{Process, SOON, account, resolved_telegram};
 
 fn slow(pieces: usize) -> std::sync::Arc<TestAgent> {
     TestAgent::new(move |_| Reply {
@@ -18,9 +18,12 @@ fn slow(pieces: usize) -> std::sync::Arc<TestAgent> {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_message_grows_by_edits_and_ends_as_the_whole_answer() {
     let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, slow(20));
-    let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
-            .await;
+    let process = Process::start(
+        home.path(),
+        &agent,
+        resolved_telegram(&fake, json!({"allow": [1]}), json!([])),
+    )
+    .await;
     fake.set_gap(crate::process::GAP);
     fake.say(1, "tell me");
     wait_until("it to grow", SOON, || fake.messages(1).first().is_some_and(|m| m.edits >= 2)).await;
@@ -39,9 +42,12 @@ async fn one_message_grows_by_edits_and_ends_as_the_whole_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_comes_as_a_new_message_when_edits_are_refused() {
     let (home, fake, agent) = (tempfile::tempdir().unwrap(), FakeTelegram::start().await, slow(12));
-    let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
-            .await;
+    let process = Process::start(
+        home.path(),
+        &agent,
+        resolved_telegram(&fake, json!({"allow": [1]}), json!([])),
+    )
+    .await;
     fake.say(1, "tell me");
     wait_until("it to begin", SOON, || !fake.messages(1).is_empty()).await;
     fake.refuse_edits();
@@ -55,9 +61,12 @@ async fn the_end_comes_as_a_new_message_when_edits_are_refused() {
 async fn a_send_without_an_answer_is_told_as_unknown_and_sent_again_only_when_asked() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [1]}), json!([])))
-            .await;
+    let process = Process::start(
+        home.path(),
+        &agent,
+        resolved_telegram(&fake, json!({"allow": [1]}), json!([])),
+    )
+    .await;
     // The bot learns its own name before the trouble begins.
     fake.say(1, "first");
     process.settled(&fake).await;

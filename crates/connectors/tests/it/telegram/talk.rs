@@ -6,14 +6,14 @@ use onyx_test_support::wait_until;
 use serde_json::json;
 
 use crate::agent::TestAgent;
-use crate::process::{Process, SOON, telegram_plan};
+use crate::process::{Process, SOON, resolved_telegram};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_answered_once_and_the_next_goes_on_with_the_same_conversation() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [7]}), json!([]));
+    let process = Process::start(home.path(), &agent, resolved).await;
     fake.say(7, "hello");
     fake.say(7, "and again");
     process.settled(&fake).await;
@@ -29,8 +29,8 @@ async fn a_message_is_answered_once_and_the_next_goes_on_with_the_same_conversat
 async fn commands_act_and_are_not_said_to_the_agent() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let plan = telegram_plan(&fake, json!({"allow": ["7"]}), json!([]));
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": ["7"]}), json!([]));
+    let process = Process::start(home.path(), &agent, resolved).await;
     fake.say(7, "one");
     process.settled(&fake).await;
     fake.say(7, "/new");
@@ -66,12 +66,13 @@ async fn bindings_choose_who_answers_and_an_edit_counts_for_the_next_message() {
     let allow = json!({"allow": [7, 8]});
     let to_research = json!([{"agentId": "research", "match": {"channel": "telegram", "peer": 8}}]);
     let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, allow.clone(), to_research)).await;
+        Process::start(home.path(), &agent, resolved_telegram(&fake, allow.clone(), to_research))
+            .await;
     fake.say(7, "from seven");
     fake.say(8, "from eight");
     process.settled(&fake).await;
     let polls = fake.polls();
-    process.connectors.follow(telegram_plan(&fake, allow, json!([]))).await;
+    process.connectors.follow(resolved_telegram(&fake, allow, json!([]))).await;
     fake.say(8, "/new");
     process.settled(&fake).await;
     fake.say(8, "from eight again");
@@ -89,9 +90,12 @@ async fn bindings_choose_who_answers_and_an_edit_counts_for_the_next_message() {
 async fn quotes_files_and_voice_reach_the_agent_within_limits() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let process =
-        Process::start(home.path(), &agent, telegram_plan(&fake, json!({"allow": [7]}), json!([])))
-            .await;
+    let process = Process::start(
+        home.path(),
+        &agent,
+        resolved_telegram(&fake, json!({"allow": [7]}), json!([])),
+    )
+    .await;
     let chat = json!({"id": 7, "type": "private", "first_name": "Anna"});
     let from = json!({"id": 7, "first_name": "Anna"});
     fake.put_file("photo1", vec![1, 2, 3]);
@@ -120,9 +124,9 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
         api_key: Some(Secret::new("whisper-key")),
         ..TranscriberSettings::default()
     };
-    let plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
-    let plan = plan.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap();
-    process.connectors.follow(plan).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [7]}), json!([]));
+    let resolved = resolved.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap();
+    process.connectors.follow(resolved).await;
     fake.message(
         json!({"from": from, "chat": chat, "voice": {"file_id": "voice1", "file_size": 1}}),
     );
@@ -145,9 +149,9 @@ async fn quotes_files_and_voice_reach_the_agent_within_limits() {
 async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let plan = telegram_plan(&fake, json!({"token": "77:secret_canary_token"}), json!([]));
-    let account = plan.accounts[0].clone();
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_telegram(&fake, json!({"token": "77:secret_canary_token"}), json!([]));
+    let account = resolved.accounts[0].clone();
+    let process = Process::start(home.path(), &agent, resolved).await;
     let fault = process.connectors.test(&account).await.unwrap_err();
     assert!(fault.message.contains("token does not work"), "{fault:?}");
     wait_until("the account to fail", SOON, || {
@@ -165,11 +169,11 @@ async fn a_token_that_is_not_good_is_said_and_shown_nowhere() {
 async fn two_accounts_with_one_token_do_not_read_the_same_updates() {
     let (home, fake, agent) =
         (tempfile::tempdir().unwrap(), FakeTelegram::start().await, TestAgent::echo());
-    let mut plan = telegram_plan(&fake, json!({"allow": [7]}), json!([]));
-    let mut twin = plan.accounts[0].clone();
+    let mut resolved = resolved_telegram(&fake, json!({"allow": [7]}), json!([]));
+    let mut twin = resolved.accounts[0].clone();
     twin.key.account = "twin".to_owned();
-    plan.accounts.push(twin);
-    let process = Process::start(home.path(), &agent, plan).await;
+    resolved.accounts.push(twin);
+    let process = Process::start(home.path(), &agent, resolved).await;
     fake.say(7, "hello");
     process.settled(&fake).await;
     assert_eq!(fake.texts(7), ["You said: hello"]);
@@ -196,8 +200,8 @@ async fn files_of_the_vault_that_an_answer_links_to_go_along_in_private_and_with
     for (path, bytes) in [("reports/may.pdf", 3), ("chart.png", 3), ("big.bin", 11 << 20)] {
         agent.files.lock().unwrap().insert(path.to_owned(), vec![1; bytes]);
     }
-    let plan = telegram_plan(&fake, json!({"allow": [7, -50]}), json!([]));
-    let process = Process::start(home.path(), &agent, plan).await;
+    let resolved = resolved_telegram(&fake, json!({"allow": [7, -50]}), json!([]));
+    let process = Process::start(home.path(), &agent, resolved).await;
     fake.say(7, "the files, please");
     fake.say_in_group(-50, 7, "@onyx_test_bot the files, please");
     process.settled(&fake).await;
@@ -209,12 +213,12 @@ async fn files_of_the_vault_that_an_answer_links_to_go_along_in_private_and_with
     assert_eq!(letters, []);
 }
 
-/// A plan in which a command transcribes voice messages.
-fn heard_by(fake: &FakeTelegram, command: &[&str]) -> onyx_connectors::Plan {
+/// Settings in which a command transcribes voice messages.
+fn heard_by(fake: &FakeTelegram, command: &[&str]) -> onyx_connectors::ResolvedConnectors {
     let command = command.iter().map(|word| (*word).to_owned()).collect();
     let settings = TranscriberSettings { command, ..TranscriberSettings::default() };
-    let plan = telegram_plan(fake, json!({"allow": [7]}), json!([]));
-    plan.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap()
+    let resolved = resolved_telegram(fake, json!({"allow": [7]}), json!([]));
+    resolved.with_transcriber(&settings, &|text| Ok(Some(text.to_owned()))).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

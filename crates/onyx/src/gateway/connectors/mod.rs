@@ -1,6 +1,6 @@
 //! Creates the connectors of the config and connects them to the agent services (`port.rs`).
 
-mod planned;
+mod configured;
 mod port;
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use onyx_agent::{MailWriter, PeerWriter, Unsent};
 use onyx_api::{Dependency, DependencyKind};
 use onyx_connectors::{
     AccountState, AccountStatus, CommandPlace, ConnectorSetup, Connectors, Letter, MailError,
-    Mailer, Plan, WaitTimes, WeakConnectors,
+    Mailer, ResolvedConnectors, WaitTimes, WeakConnectors,
 };
 use onyx_egress::{Bounds, Egress, SystemResolver};
 use onyx_identity::Secrets;
@@ -20,10 +20,10 @@ use onyx_types::{Clock, ErrorCode, Fault, PersonId};
 
 use crate::config::{Config, ConfigError, Environment};
 
-pub(super) use planned::PlannedConnectors;
+pub(super) use configured::ConfiguredConnectors;
 pub(super) use port::ConnectorsAgent;
 
-/// Creates connectors that are idle until they get a plan.
+/// Creates connectors that are idle until they get settings.
 pub(super) fn open(
     store: &Store,
     home: &Path,
@@ -44,24 +44,29 @@ pub(super) fn open(
 }
 
 /// The accounts of a config, with their tokens resolved.
-pub(super) fn plan(
+pub(super) fn resolve(
     config: &Config,
     knows_agent: &dyn Fn(&onyx_types::AgentId) -> bool,
     secrets: &Secrets,
-) -> Result<Plan, ConfigError> {
+) -> Result<ResolvedConnectors, ConfigError> {
     let look_up = |reference: &str| look_up(reference, &config.environment, secrets);
     let wrong = |fault: Fault| ConfigError::in_section("connectors", &fault);
-    let plan = onyx_connectors::plan(&config.connectors, &config.bindings, knows_agent, &look_up);
-    let plan = plan.map_err(wrong)?;
-    let plan = match &config.mail {
-        Some(settings) => plan
+    let resolved = onyx_connectors::resolve_connectors(
+        &config.connectors,
+        &config.bindings,
+        knows_agent,
+        &look_up,
+    );
+    let resolved = resolved.map_err(wrong)?;
+    let resolved = match &config.mail {
+        Some(settings) => resolved
             .with_mail(settings, &look_up)
             .map_err(|fault| ConfigError::in_section("mail", &fault))?,
-        None => plan,
+        None => resolved,
     };
     match &config.transcriber {
-        Some(settings) => plan.with_transcriber(settings, &look_up).map_err(wrong),
-        None => Ok(plan),
+        Some(settings) => resolved.with_transcriber(settings, &look_up).map_err(wrong),
+        None => Ok(resolved),
     }
 }
 
@@ -141,8 +146,8 @@ fn peer_key(address: &str) -> Result<PeerKey, Fault> {
 }
 
 /// The mailer for jobs.
-pub(super) fn job_mail(plan: &Plan) -> Option<Arc<dyn MailWriter>> {
-    plan.mail.clone().map(|mailer| Arc::new(JobMail(mailer)) as Arc<dyn MailWriter>)
+pub(super) fn job_mail(resolved: &ResolvedConnectors) -> Option<Arc<dyn MailWriter>> {
+    resolved.mail.clone().map(|mailer| Arc::new(JobMail(mailer)) as Arc<dyn MailWriter>)
 }
 
 struct JobMail(Mailer);

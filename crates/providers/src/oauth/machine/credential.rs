@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onyx_types::{Clock, ModelFailure, ModelFailureClass, Timestamp};
 
-use super::{CredentialPlan, MachineToken, TokenFailure};
+use super::{MachineToken, ResolvedCredential, TokenFailure};
 use crate::Secret;
 use crate::failure::failure;
 use crate::oauth::TokenStore;
@@ -16,7 +16,7 @@ const REMEMBERED: usize = 8;
 
 pub(crate) struct Credential {
     provider: String,
-    plan: CredentialPlan,
+    resolved: ResolvedCredential,
     store: Arc<dyn TokenStore>,
     clock: Arc<dyn Clock>,
     /// Locked while a token is fetched, so that all other callers wait for that one.
@@ -45,21 +45,21 @@ struct CredentialState {
 impl Credential {
     pub(in crate::oauth) fn new(
         provider: &str,
-        plan: CredentialPlan,
+        resolved: ResolvedCredential,
         store: Arc<dyn TokenStore>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let account = match &plan {
-            CredentialPlan::Google(google) => google.account(),
-            CredentialPlan::Azure(azure) => Some(azure.account()),
+        let account = match &resolved {
+            ResolvedCredential::Google(google) => google.account(),
+            ResolvedCredential::Azure(azure) => Some(azure.account()),
         };
         let known = Mutex::new(CredentialState { remembered: VecDeque::new(), account });
         let held = tokio::sync::Mutex::default();
-        Self { provider: provider.to_owned(), plan, store, clock, held, known }
+        Self { provider: provider.to_owned(), resolved, store, clock, held, known }
     }
 
-    pub(in crate::oauth) fn plan(&self) -> &CredentialPlan {
-        &self.plan
+    pub(in crate::oauth) fn resolved(&self) -> &ResolvedCredential {
+        &self.resolved
     }
 
     /// The account that the provider sees, as far as it is known.
@@ -82,9 +82,9 @@ impl Credential {
         {
             return Ok(held.pass.clone());
         }
-        let granted = match &self.plan {
-            CredentialPlan::Google(google) => google.granted(self.clock.wall()).await,
-            CredentialPlan::Azure(azure) => azure.granted().await,
+        let granted = match &self.resolved {
+            ResolvedCredential::Google(google) => google.granted(self.clock.wall()).await,
+            ResolvedCredential::Azure(azure) => azure.granted().await,
         };
         let MachineToken { token, life, account, quota_project } =
             granted.map_err(|trouble| self.failed(trouble))?;

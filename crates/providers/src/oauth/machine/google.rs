@@ -17,7 +17,7 @@ use super::{MachineToken, TokenFailure, trouble};
 use crate::Secret;
 use crate::oauth::answer;
 use crate::oauth::endpoint::Endpoint;
-use crate::oauth::plan::is_trusted;
+use crate::oauth::resolved_login::is_trusted;
 
 const TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";

@@ -12,7 +12,7 @@ mod settings;
 pub use aws::{AwsIdentity, AwsKeys};
 pub(crate) use credential::Credential;
 pub use settings::{AwsSettings, AzureSettings, CredentialSettings};
-pub(crate) use settings::{CredentialPlan, CredentialPlanError};
+pub(crate) use settings::{CredentialSettingsError, ResolvedCredential};
 
 use std::time::Duration;
 

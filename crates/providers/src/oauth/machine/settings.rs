@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::azure::Azure;
 use super::google::{DefaultPlaces, Google};
 use crate::Secret;
-use crate::oauth::plan::is_trusted;
+use crate::oauth::resolved_login::is_trusted;
 
 const ENTRA: &str = "https://login.microsoftonline.com";
 const METADATA_HOST: &str = "metadata.google.internal";
@@ -49,14 +49,14 @@ pub struct AzureSettings {
 
 /// A credential whose references are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CredentialPlan {
+pub(crate) enum ResolvedCredential {
     Google(Google),
     Azure(Azure),
 }
 
 /// Errors of the settings. They contain names only, never a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CredentialPlanError {
+pub(crate) enum CredentialSettingsError {
     #[error("`credentials` needs `google` or `azure`, and only one of them")]
     NotOne,
     #[error("`credentials.azure.{0}` is empty or cannot stand in an address")]
@@ -65,10 +65,10 @@ pub(crate) enum CredentialPlanError {
     KeyFile(&'static str),
 }
 
-impl CredentialPlan {
+impl ResolvedCredential {
     /// Reads the text of a service account's key file.
-    pub(crate) fn google_key(text: Secret) -> Result<Self, CredentialPlanError> {
-        Google::of_key(text).map(Self::Google).map_err(CredentialPlanError::KeyFile)
+    pub(crate) fn google_key(text: Secret) -> Result<Self, CredentialSettingsError> {
+        Google::of_key(text).map(Self::Google).map_err(CredentialSettingsError::KeyFile)
     }
 
     /// The application default credentials, where Google's own programs look for them.
@@ -87,21 +87,21 @@ impl CredentialPlan {
     pub(crate) fn azure(
         settings: &AzureSettings,
         secret: Secret,
-    ) -> Result<Self, CredentialPlanError> {
+    ) -> Result<Self, CredentialSettingsError> {
         let is_word = |text: &str| {
             let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
             !text.is_empty() && text.chars().all(fits)
         };
         if !is_word(&settings.tenant) {
-            return Err(CredentialPlanError::Azure("tenant"));
+            return Err(CredentialSettingsError::Azure("tenant"));
         }
         if !is_word(&settings.client_id) {
-            return Err(CredentialPlanError::Azure("clientId"));
+            return Err(CredentialSettingsError::Azure("clientId"));
         }
         let authority = settings.authority.as_deref().unwrap_or(ENTRA).trim_end_matches('/');
         let token = format!("{authority}/{}/oauth2/v2.0/token", settings.tenant);
         let token = Url::parse(&token).ok().filter(is_trusted);
-        let token = token.ok_or(CredentialPlanError::Azure("authority"))?;
+        let token = token.ok_or(CredentialSettingsError::Azure("authority"))?;
         Ok(Self::Azure(Azure { token, client_id: settings.client_id.clone(), secret }))
     }
 }

@@ -44,11 +44,11 @@ pub enum LoginWay {
 
 /// A complete sign-in. Its tokens are bound to all of it: see `binding`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct ResolvedLogin {
     pub(super) client_id: String,
     pub(super) client_secret: Option<Secret>,
-    pub(super) device: Option<DevicePlan>,
-    pub(super) browser: Option<BrowserPlan>,
+    pub(super) device: Option<DeviceLogin>,
+    pub(super) browser: Option<BrowserLogin>,
     pub(super) token: Url,
     pub(super) scopes: String,
     pub(super) account: Option<Url>,
@@ -61,14 +61,14 @@ pub(crate) struct Plan {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DevicePlan {
+pub(super) struct DeviceLogin {
     pub(super) url: Url,
-    pub(super) form: DevicePlanForm,
+    pub(super) form: DeviceLoginForm,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a provider has one")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum DevicePlanForm {
+pub(super) enum DeviceLoginForm {
     Standard,
     /// OpenAI's form: another address is polled, and it returns a code to be redeemed.
     OpenAi {
@@ -79,7 +79,7 @@ pub(super) enum DevicePlanForm {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BrowserPlan {
+pub(super) struct BrowserLogin {
     pub(super) authorize: Url,
     pub(super) redirect: Redirect,
     pub(super) pkce: bool,
@@ -96,7 +96,7 @@ pub(super) enum Redirect {
 
 /// Errors of the settings. They contain names only, never a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PlanError {
+pub(crate) enum LoginSettingsError {
     #[error("it needs `login.{0}`, or `apiKey`")]
     Missing(&'static str),
     #[error(
@@ -114,21 +114,21 @@ struct Sources<'a> {
     known: Option<&'a VendorLogin>,
 }
 
-impl Plan {
+impl ResolvedLogin {
     pub(crate) fn resolve(
         settings: &LoginSettings,
         known: Option<&VendorLogin>,
         audience: &Url,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, LoginSettingsError> {
         let from = Sources { settings, known };
         let scopes = match (settings.scopes.as_slice(), known) {
             ([], Some(known)) => known.scopes.join(" "),
             (own, _) => own.join(" "),
         };
         let (device, browser) = (from.device()?, from.browser()?);
-        let client_id = own(&settings.client_id).ok_or(PlanError::Missing("clientId"))?;
+        let client_id = own(&settings.client_id).ok_or(LoginSettingsError::Missing("clientId"))?;
         if device.is_none() && browser.is_none() {
-            return Err(PlanError::Missing("deviceUrl"));
+            return Err(LoginSettingsError::Missing("deviceUrl"));
         }
         let token =
             from.address("tokenUrl", &settings.token_url, known.map(|known| known.token_url))?;
@@ -140,7 +140,7 @@ impl Plan {
             client_secret: settings.client_secret.clone(),
             device,
             browser,
-            token: token.ok_or(PlanError::Missing("tokenUrl"))?,
+            token: token.ok_or(LoginSettingsError::Missing("tokenUrl"))?,
             scopes,
             account: from.address("accountUrl", &settings.account_url, account)?,
             exchange: from.address("exchangeUrl", &settings.exchange_url, exchange)?,
@@ -172,7 +172,7 @@ impl Plan {
             optional(self.exchange.as_ref()),
             self.audience.origin().ascii_serialization(),
         ];
-        if let Some(DevicePlan { form: DevicePlanForm::OpenAi { poll, .. }, .. }) = &self.device {
+        if let Some(DeviceLogin { form: DeviceLoginForm::OpenAi { poll, .. }, .. }) = &self.device {
             parts.push(poll.to_string());
         }
         parts.extend(self.browser.as_ref().map(|browser| browser.authorize.to_string()));
@@ -187,7 +187,7 @@ impl Sources<'_> {
         field: &'static str,
         written: &Option<String>,
         usual: Option<&str>,
-    ) -> Result<Option<Url>, PlanError> {
+    ) -> Result<Option<Url>, LoginSettingsError> {
         let usual = || usual.map(|usual| self.moved(usual));
         own(written).or_else(usual).map(|text| address(field, &text)).transpose()
     }
@@ -202,7 +202,7 @@ impl Sources<'_> {
         }
     }
 
-    fn device(&self) -> Result<Option<DevicePlan>, PlanError> {
+    fn device(&self) -> Result<Option<DeviceLogin>, LoginSettingsError> {
         let known = self.known.and_then(|known| known.device.as_ref());
         let usual = known.map(|device| device.url);
         let Some(url) = self.address("deviceUrl", &self.settings.device_url, usual)? else {
@@ -210,17 +210,17 @@ impl Sources<'_> {
         };
         let at = |usual: &str| address("issuer", &self.moved(usual));
         let form = match known.map(|device| &device.form) {
-            None | Some(DeviceForm::Standard) => DevicePlanForm::Standard,
-            Some(DeviceForm::OpenAi { poll, redirect, verification }) => DevicePlanForm::OpenAi {
+            None | Some(DeviceForm::Standard) => DeviceLoginForm::Standard,
+            Some(DeviceForm::OpenAi { poll, redirect, verification }) => DeviceLoginForm::OpenAi {
                 poll: at(poll)?,
                 redirect: at(redirect)?,
                 verification: at(verification)?,
             },
         };
-        Ok(Some(DevicePlan { url, form }))
+        Ok(Some(DeviceLogin { url, form }))
     }
 
-    fn browser(&self) -> Result<Option<BrowserPlan>, PlanError> {
+    fn browser(&self) -> Result<Option<BrowserLogin>, LoginSettingsError> {
         let known = self.known.and_then(|known| known.browser.as_ref());
         let usual = known.map(|browser| browser.authorize_url);
         let authorize = self.address("authorizeUrl", &self.settings.authorize_url, usual)?;
@@ -232,17 +232,21 @@ impl Sources<'_> {
         };
         let extra = known.map_or(&[] as &[_], |browser| browser.extra);
         let pkce = known.is_none_or(|browser| browser.pkce);
-        Ok(Some(BrowserPlan { authorize, redirect, pkce, extra }))
+        Ok(Some(BrowserLogin { authorize, redirect, pkce, extra }))
     }
 
-    fn this_machine(&self, usual: &str) -> Result<Redirect, PlanError> {
+    fn this_machine(&self, usual: &str) -> Result<Redirect, LoginSettingsError> {
         let redirect = own(&self.settings.redirect_url).unwrap_or_else(|| usual.to_owned());
-        let redirect = Url::parse(&redirect).map_err(|_| PlanError::Redirect)?;
+        let redirect = Url::parse(&redirect).map_err(|_| LoginSettingsError::Redirect)?;
         let is_plain = redirect.scheme() == "http"
             && is_loopback(&redirect)
             && redirect.query().is_none()
             && redirect.fragment().is_none();
-        if is_plain { Ok(Redirect::ThisMachine(redirect)) } else { Err(PlanError::Redirect) }
+        if is_plain {
+            Ok(Redirect::ThisMachine(redirect))
+        } else {
+            Err(LoginSettingsError::Redirect)
+        }
     }
 }
 
@@ -250,13 +254,13 @@ fn own(text: &Option<String>) -> Option<String> {
     text.clone().filter(|text| !text.is_empty())
 }
 
-fn address(field: &'static str, text: &str) -> Result<Url, PlanError> {
-    let url = Url::parse(text).map_err(|_| PlanError::Address(field))?;
+fn address(field: &'static str, text: &str) -> Result<Url, LoginSettingsError> {
+    let url = Url::parse(text).map_err(|_| LoginSettingsError::Address(field))?;
     let plain = is_trusted(&url)
         && url.username().is_empty()
         && url.password().is_none()
         && url.fragment().is_none();
-    if plain { Ok(url) } else { Err(PlanError::Address(field)) }
+    if plain { Ok(url) } else { Err(LoginSettingsError::Address(field)) }
 }
 
 /// Whether the address is encrypted, or stays on this machine.
