@@ -19,7 +19,7 @@ use super::retry_after::{limit_headers, retry_after};
 use super::tee::{RawCall, Tee};
 use crate::connect::transport;
 use crate::failure::{failure, is_last};
-use crate::wire::{BodyForm, Decoder, Target, ToolNames, Wire, http_failure};
+use crate::wire::{BodyForm, CalledModel, Decoder, ToolNames, Wire, http_failure};
 
 /// Far more than any answer; a server that sends more is broken or hostile.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -53,7 +53,7 @@ pub(crate) struct Call {
     pub(crate) wire: Wire,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) client: Client,
-    pub(crate) target: Target,
+    pub(crate) called: CalledModel,
     pub(crate) timeouts: Timeouts,
     pub(crate) cancel: Cancel,
     /// The request, if a client has written it itself.
@@ -68,8 +68,8 @@ impl Call {
         let (body, asked, tee) = match self.raw {
             Some(raw) => (raw.body, raw.headers, Some(Tee::new(raw.out))),
             None => {
-                let headers = self.target.compat.request_headers.of(request);
-                (self.wire.encode(request, &self.target)?.into(), headers, None)
+                let headers = self.called.compat.request_headers.of(request);
+                (self.wire.encode(request, &self.called)?.into(), headers, None)
             }
         };
         let start = Instant::now();
@@ -77,7 +77,7 @@ impl Call {
             endpoint: self.endpoint,
             wire: self.wire,
             names: ToolNames::of(&request.tools),
-            target: self.target,
+            called: self.called,
             deadlines: Deadlines {
                 cancelled: self.cancel.into_cancelled(),
                 total: start + self.timeouts.total,
@@ -97,7 +97,7 @@ impl Call {
 struct Running {
     endpoint: Arc<Endpoint>,
     wire: Wire,
-    target: Target,
+    called: CalledModel,
     names: ToolNames,
     deadlines: Deadlines,
     ready: VecDeque<ModelEvent>,
@@ -238,7 +238,7 @@ impl Running {
         if let Some(tee) = &mut self.tee {
             tee.begin(form, response.headers());
         }
-        let decoder = self.wire.decoder(form, &self.target);
+        let decoder = self.wire.decoder(form, &self.called);
         let body = Body::from(response);
         Ok(Phase::Body(Box::new(OpenAnswer { body, decoder, received: 0 })))
     }
@@ -246,7 +246,7 @@ impl Running {
     /// Whether the model's window is smaller than the request. Some wires have no error code for
     /// this and only say it in the message, so a refused request is classified by its length.
     fn is_too_long(&self, bytes: usize) -> bool {
-        self.target.context_window.is_some_and(|window| bytes / BYTES_A_TOKEN > window as usize)
+        self.called.context_window.is_some_and(|window| bytes / BYTES_A_TOKEN > window as usize)
     }
 
     async fn send(
@@ -256,7 +256,7 @@ impl Running {
         pass: &Pass,
     ) -> Result<Response, ModelFailure> {
         let request = client
-            .post(self.wire.url(&self.endpoint.url, &self.target))
+            .post(self.wire.url(&self.endpoint.url, &self.called))
             .headers(self.headers())
             .headers(pass.headers.clone())
             .body(body)

@@ -13,7 +13,7 @@ use crate::connect::LazyClient;
 use crate::http::{Call, Endpoint, RawCall, Timeouts};
 use crate::metadata::{Metadata, ModelFacts, Price};
 use crate::oauth::{Login, TokenSource};
-use crate::wire::{Compat, Target, Wire};
+use crate::wire::{CalledModel, Compat, Wire};
 
 /// A provider that can be called. Everything in it is resolved, and nothing is looked up later.
 #[derive(Debug)]
@@ -187,12 +187,12 @@ impl Provider {
 #[derive(Debug)]
 pub(super) struct WireModel {
     provider: Arc<Provider>,
-    target: Target,
+    called: CalledModel,
 }
 
 impl WireModel {
     pub(super) fn new(provider: Arc<Provider>, model: &str, facts: &ModelFacts) -> Self {
-        let target = Target {
+        let called = CalledModel {
             id: format!("{}/{model}", provider.name),
             model: model.to_owned(),
             context_window: facts.context_window,
@@ -200,12 +200,12 @@ impl WireModel {
             reasons: facts.reasoning == Some(true),
             compat: provider.compat.clone(),
         };
-        Self { provider, target }
+        Self { provider, called }
     }
 
     /// Whether the model supports a client's setting.
     pub(super) fn takes(&self, setting: SamplingSetting) -> bool {
-        self.provider.line.wire_of(&self.target.model).takes(setting, &self.target)
+        self.provider.line.wire_of(&self.called.model).takes(setting, &self.called)
     }
 
     /// Sends a body that a client has written for this wire, and streams the raw answer.
@@ -237,10 +237,10 @@ impl WireModel {
     ) -> Result<BoxStream<'static, ModelEvent>, ModelFailure> {
         let line = &self.provider.line;
         let call = Call {
-            wire: line.wire_of(&self.target.model),
+            wire: line.wire_of(&self.called.model),
             client: line.client()?.clone(),
-            endpoint: Arc::clone(line.endpoint_of(&self.target.model)),
-            target: self.target.clone(),
+            endpoint: Arc::clone(line.endpoint_of(&self.called.model)),
+            called: self.called.clone(),
             timeouts: line.timeouts,
             cancel,
             raw,
@@ -251,11 +251,11 @@ impl WireModel {
 
 impl Model for WireModel {
     fn id(&self) -> &str {
-        &self.target.id
+        &self.called.id
     }
 
     fn context_window(&self) -> Option<u32> {
-        self.target.context_window
+        self.called.context_window
     }
 
     fn stream(&self, request: ModelRequest, cancel: Cancel) -> BoxStream<'static, ModelEvent> {

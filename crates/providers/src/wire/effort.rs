@@ -2,9 +2,9 @@
 
 use onyx_types::{Effort, ModelRequest, Sampling};
 
-use super::Target;
+use super::CalledModel;
 
-impl Target {
+impl CalledModel {
     /// The thinking effort, if one was requested and the model supports it.
     pub(crate) fn effort(&self, request: &ModelRequest) -> Option<Effort> {
         request.sampling.effort.filter(|_| self.reasons)

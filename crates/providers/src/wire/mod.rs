@@ -51,7 +51,7 @@ pub(crate) type WireHeaders = &'static [(&'static str, &'static str)];
 
 /// What a wire must know of the model that it is used for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct CalledModel {
     /// `<provider>/<model>`: reasoning is replayed only to the model that made it.
     pub id: String,
     /// The name by which the provider knows the model.
@@ -157,7 +157,7 @@ pub enum BodyForm {
     Whole,
 }
 
-impl Target {
+impl CalledModel {
     /// The lower of the request's limit and the model's. Zero means that the caller sets none.
     pub(crate) fn output_limit(&self, request: &ModelRequest) -> Option<u32> {
         let wanted = (request.max_output_tokens > 0).then_some(request.max_output_tokens);
@@ -175,7 +175,7 @@ trait WireFormat: Sync {
     fn endpoint(&self, base: &str, place: ModelPlace) -> String;
 
     /// Adds what the address of one request needs beside the endpoint.
-    fn complete(&self, _url: &mut Url, _target: &Target) {}
+    fn complete(&self, _url: &mut Url, _called: &CalledModel) {}
 
     fn headers(&self) -> WireHeaders {
         &[]
@@ -183,16 +183,17 @@ trait WireFormat: Sync {
 
     /// Whether the wire has a field for this setting of a client. A setting without a field is left
     /// out of the request, and the client is informed before the answer begins.
-    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool;
+    fn takes(&self, setting: SamplingSetting, called: &CalledModel) -> bool;
 
     /// Whether the wire itself has a field for stop words.
     fn has_stop(&self) -> bool {
         true
     }
 
-    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure>;
+    fn encode(&self, request: &ModelRequest, called: &CalledModel)
+    -> Result<Vec<u8>, ModelFailure>;
 
-    fn decoder(&self, form: BodyForm, target: &Target) -> Box<dyn Decoder>;
+    fn decoder(&self, form: BodyForm, called: &CalledModel) -> Box<dyn Decoder>;
 }
 
 impl Wire {
@@ -212,10 +213,10 @@ impl Wire {
     }
 
     /// The address of one request.
-    pub(crate) fn url(self, endpoint: &Url, target: &Target) -> Url {
+    pub(crate) fn url(self, endpoint: &Url, called: &CalledModel) -> Url {
         let mut url = endpoint.clone();
-        self.format().complete(&mut url, target);
-        if let Some(version) = &target.compat.api_version {
+        self.format().complete(&mut url, called);
+        if let Some(version) = &called.compat.api_version {
             url.query_pairs_mut().append_pair("api-version", version);
         }
         url
@@ -226,19 +227,23 @@ impl Wire {
     }
 
     /// Whether the wire has a field for this setting.
-    pub fn takes(self, setting: SamplingSetting, target: &Target) -> bool {
-        self.format().takes(setting, target)
+    pub fn takes(self, setting: SamplingSetting, called: &CalledModel) -> bool {
+        self.format().takes(setting, called)
     }
 
     pub(crate) fn has_stop(self) -> bool {
         self.format().has_stop()
     }
 
-    pub fn encode(self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-        self.format().encode(request, target)
+    pub fn encode(
+        self,
+        request: &ModelRequest,
+        called: &CalledModel,
+    ) -> Result<Vec<u8>, ModelFailure> {
+        self.format().encode(request, called)
     }
 
-    pub fn decoder(self, form: BodyForm, target: &Target) -> Box<dyn Decoder> {
-        self.format().decoder(form, target)
+    pub fn decoder(self, form: BodyForm, called: &CalledModel) -> Box<dyn Decoder> {
+        self.format().decoder(form, called)
     }
 }

@@ -1,7 +1,7 @@
 use onyx_providers::wire::openai_chat::encode;
 use onyx_providers::wire::{
-    Compat, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage, SystemRole,
-    Target,
+    CalledModel, Compat, MaxTokensField, ModelPlace, PromptCacheKey, ReasoningReplay, StreamUsage,
+    SystemRole,
 };
 use onyx_types::{
     Block, Message, ModelRequest, ResponseFormat, Role, SystemBlock, ToolOffer, ToolUseId,
@@ -9,8 +9,8 @@ use onyx_types::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn target(compat: Compat) -> Target {
-    Target {
+fn called_model(compat: Compat) -> CalledModel {
+    CalledModel {
         reasons: false,
         id: "mine/some-model".into(),
         model: "some-model".into(),
@@ -21,7 +21,7 @@ fn target(compat: Compat) -> Target {
 }
 
 fn encoded(request: &ModelRequest, compat: Compat) -> Value {
-    serde_json::from_slice(&encode(request, &target(compat)).unwrap()).unwrap()
+    serde_json::from_slice(&encode(request, &called_model(compat)).unwrap()).unwrap()
 }
 
 fn text(text: &str) -> Block {
@@ -180,7 +180,7 @@ fn a_bare_request_holds_nothing_that_was_not_asked_for() {
         response_format: Some(ResponseFormat::JsonObject),
         ..ModelRequest::default()
     };
-    let no_limit = Target { max_output_tokens: None, ..target(Compat::default()) };
+    let no_limit = CalledModel { max_output_tokens: None, ..called_model(Compat::default()) };
     let body: Value = serde_json::from_slice(&encode(&request, &no_limit).unwrap()).unwrap();
     let expected = json!({
         "model": "some-model",

@@ -1,14 +1,14 @@
 use onyx_egress::Address;
 use onyx_extract::Document;
 use onyx_local::Gguf;
-use onyx_providers::wire::{BodyForm, Compat, Target, Wire};
+use onyx_providers::wire::{BodyForm, CalledModel, Compat, Wire};
 use onyx_test_support::Fuzz;
 use onyx_types::{ModelEvent, Turn};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-fn target() -> Target {
-    Target {
+fn called_model() -> CalledModel {
+    CalledModel {
         reasons: false,
         id: "mine/m".to_owned(),
         model: "m".to_owned(),
@@ -21,14 +21,14 @@ fn target() -> Target {
 /// Decoding never panics, an answer has one end, and splitting the bytes differently changes
 /// nothing.
 fn decodes(wire: Wire, form: BodyForm, bytes: &[u8]) {
-    let mut whole = wire.decoder(form, &target());
+    let mut whole = wire.decoder(form, &called_model());
     let mut events = whole.push(bytes);
     events.extend(whole.end());
     let is_last =
         |event: &&ModelEvent| matches!(event, ModelEvent::Finish { .. } | ModelEvent::Failed(_));
     assert_eq!(events.iter().filter(is_last).count(), 1, "{events:?}");
     assert!(events.last().as_ref().is_some_and(is_last), "{events:?}");
-    let mut pieces = wire.decoder(form, &target());
+    let mut pieces = wire.decoder(form, &called_model());
     let mut again: Vec<ModelEvent> = bytes.chunks(7).flat_map(|piece| pieces.push(piece)).collect();
     again.extend(pieces.end());
     // The error for a broken answer may depend on what was read first, so only its kind is

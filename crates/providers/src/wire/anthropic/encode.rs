@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::failure::{failure, unsupported};
 use crate::wire::names::{object_arguments, portable, portable_id};
 use crate::wire::schema::schema_for;
-use crate::wire::{ModelPlace, Target};
+use crate::wire::{CalledModel, ModelPlace};
 
 /// The wire requires a limit in every request.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
@@ -107,20 +107,20 @@ struct WireTool<'a> {
     input_schema: Cow<'a, Value>,
 }
 
-pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-    let in_body = target.compat.model_place == ModelPlace::Body;
-    let max_tokens = target.output_limit(request).unwrap_or(DEFAULT_MAX_TOKENS);
+pub fn encode(request: &ModelRequest, called: &CalledModel) -> Result<Vec<u8>, ModelFailure> {
+    let in_body = called.compat.model_place == ModelPlace::Body;
+    let max_tokens = called.output_limit(request).unwrap_or(DEFAULT_MAX_TOKENS);
     // A model that must call a tool is not allowed to think first.
     let forced = request.tool_use.choice.is_forced();
-    let thinking = thinking(request, target, max_tokens).filter(|_| !forced);
+    let thinking = thinking(request, called, max_tokens).filter(|_| !forced);
     let output_config = request.response_format.as_ref().map(output_config).transpose()?;
     let body = Body {
-        model: in_body.then_some(target.model.as_str()),
+        model: in_body.then_some(called.model.as_str()),
         anthropic_version: (!in_body).then_some(VERTEX_VERSION),
         max_tokens,
         system: system(&request.system),
-        messages: messages(request, target),
-        tools: tools(&request.tools, target),
+        messages: messages(request, called),
+        tools: tools(&request.tools, called),
         tool_choice: tool_choice(&request.tool_use),
         stream: true,
         // The wire's range ends at one, and a thinking model accepts no temperature.
@@ -150,14 +150,14 @@ fn system(blocks: &[SystemBlock]) -> Vec<CacheMarked<WireBlock<'_>>> {
 }
 
 /// Tools come first in the prefix and rarely change, so they get a cache mark of their own.
-fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<CacheMarked<WireTool<'a>>> {
+fn tools<'a>(offers: &'a [ToolOffer], called: &CalledModel) -> Vec<CacheMarked<WireTool<'a>>> {
     let mut tools: Vec<_> = offers
         .iter()
         .map(|offer| {
             unmarked(WireTool {
                 name: portable(&offer.name),
                 description: &offer.description,
-                input_schema: schema_for(&offer.input_schema, &target.compat),
+                input_schema: schema_for(&offer.input_schema, &called.compat),
             })
         })
         .collect();
@@ -169,12 +169,12 @@ fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<CacheMarked<WireTo
 
 /// Neighbouring messages of one role become one message, as the server would merge them. The last
 /// block gets a cache mark, so that the next step of a run finds this one cached.
-fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
+fn messages<'a>(request: &'a ModelRequest, called: &CalledModel) -> Vec<WireMessage<'a>> {
     let mut messages: Vec<WireMessage<'a>> = Vec::new();
     for message in request.messages.iter() {
         let content = match message.role {
             Role::User => user(message),
-            Role::Assistant => assistant(message, target),
+            Role::Assistant => assistant(message, called),
         };
         match messages.last_mut() {
             _ if content.is_empty() => {}
@@ -225,7 +225,7 @@ fn attached(attachment: &Attachment) -> KnownBlock<'_> {
     KnownBlock::Document { source, title: attachment.name.as_deref() }
 }
 
-fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<CacheMarked<WireBlock<'a>>> {
+fn assistant<'a>(message: &'a Message, called: &CalledModel) -> Vec<CacheMarked<WireBlock<'a>>> {
     let block = |block: &'a Block| match block {
         Block::Text { text } if has_words(text) => {
             Some(WireBlock::Known(KnownBlock::Text { text }))
@@ -237,11 +237,11 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Vec<CacheMarked<WireB
                 input: object_arguments(input),
             }))
         }
-        Block::Reasoning { model, data } if *model == target.id && is_thinking(data) => {
+        Block::Reasoning { model, data } if *model == called.id && is_thinking(data) => {
             Some(WireBlock::Thinking(data))
         }
-        // Empty text, reasoning of another model, and content that an assistant cannot send are left
-        // out.
+        // Empty text, reasoning of another model, and content that an assistant cannot send are
+        // left out.
         Block::Text { .. }
         | Block::Reasoning { .. }
         | Block::Image { .. }
@@ -262,10 +262,10 @@ fn is_thinking(data: &Value) -> bool {
     matches!(data["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
 
-fn thinking(request: &ModelRequest, target: &Target, max_tokens: u32) -> Option<Value> {
-    let wanted = match target.effort(request) {
+fn thinking(request: &ModelRequest, called: &CalledModel, max_tokens: u32) -> Option<Value> {
+    let wanted = match called.effort(request) {
         Some(effort) => effort.budget(),
-        None => target.compat.thinking_budget,
+        None => called.compat.thinking_budget,
     };
     let budget = wanted?.max(MIN_THINKING_TOKENS);
     // Thinking counts against the limit; if none would be left for the answer, it is not requested.

@@ -9,7 +9,7 @@ pub use encode::encode;
 use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::Url;
 
-use super::{BodyForm, Decoder, ModelPlace, Target, WireFormat, WireHeaders};
+use super::{BodyForm, CalledModel, Decoder, ModelPlace, WireFormat, WireHeaders};
 
 pub(super) struct AnthropicFormat;
 
@@ -22,12 +22,12 @@ impl WireFormat for AnthropicFormat {
         }
     }
 
-    fn complete(&self, url: &mut Url, target: &Target) {
+    fn complete(&self, url: &mut Url, called: &CalledModel) {
         // The base URL was checked to be one that can have a path.
-        if target.compat.model_place == ModelPlace::VertexPath
+        if called.compat.model_place == ModelPlace::VertexPath
             && let Ok(mut path) = url.path_segments_mut()
         {
-            path.push(&format!("{}:streamRawPredict", target.model));
+            path.push(&format!("{}:streamRawPredict", called.model));
         }
     }
 
@@ -35,10 +35,10 @@ impl WireFormat for AnthropicFormat {
         &[("anthropic-version", "2023-06-01")]
     }
 
-    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+    fn takes(&self, setting: SamplingSetting, called: &CalledModel) -> bool {
         match setting {
             SamplingSetting::TopP | SamplingSetting::TopK | SamplingSetting::Stop => true,
-            SamplingSetting::Effort => target.reasons,
+            SamplingSetting::Effort => called.reasons,
             SamplingSetting::MinP
             | SamplingSetting::Seed
             | SamplingSetting::FrequencyPenalty
@@ -49,11 +49,15 @@ impl WireFormat for AnthropicFormat {
         }
     }
 
-    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-        encode(request, target)
+    fn encode(
+        &self,
+        request: &ModelRequest,
+        called: &CalledModel,
+    ) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, called)
     }
 
-    fn decoder(&self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
+    fn decoder(&self, form: BodyForm, _called: &CalledModel) -> Box<dyn Decoder> {
         Box::new(AnthropicDecoder::new(form))
     }
 }

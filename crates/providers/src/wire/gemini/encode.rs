@@ -12,7 +12,7 @@ use super::{SIGNATURE, SIGNED_BY};
 use crate::failure::{failure, unsupported};
 use crate::wire::names::{object_arguments, portable};
 use crate::wire::schema::schema_for;
-use crate::wire::{Target, attachments};
+use crate::wire::{CalledModel, attachments};
 
 /// The signature that the provider documents for calls that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -120,7 +120,7 @@ struct GenerationConfig<'a> {
     thinking_config: Option<Value>,
 }
 
-pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+pub fn encode(request: &ModelRequest, called: &CalledModel) -> Result<Vec<u8>, ModelFailure> {
     if request.tool_use.at_once == CallsAtOnce::One {
         let why = "this provider's models cannot be told to call one tool at a time";
         return Err(unsupported("parallel_tool_calls", why));
@@ -128,10 +128,10 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
     attachments::check(request, |it| matches!(it.source, AttachmentSource::Data(_)))?;
     let body = Body {
         system_instruction: system_instruction(request),
-        contents: contents(&request.messages, target),
-        tools: tools(&request.tools, target),
+        contents: contents(&request.messages, called),
+        tools: tools(&request.tools, called),
         tool_config: tool_config(&request.tool_use.choice),
-        generation_config: generation_config(request, target),
+        generation_config: generation_config(request, called),
     };
     serde_json::to_vec(&body)
         .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
@@ -145,13 +145,13 @@ fn system_instruction(request: &ModelRequest) -> Option<Value> {
 
 /// Neighbouring messages of one role become one content: the wire requires the results of a step
 /// together.
-fn contents<'a>(messages: &'a [Message], target: &Target) -> Vec<Content<'a>> {
+fn contents<'a>(messages: &'a [Message], called: &CalledModel) -> Vec<Content<'a>> {
     let names = tool_names(messages);
     let mut contents: Vec<Content<'a>> = Vec::new();
     for message in messages {
         let (role, parts) = match message.role {
             Role::User => ("user", user(message, &names)),
-            Role::Assistant => ("model", model(message, target)),
+            Role::Assistant => ("model", model(message, called)),
         };
         match contents.last_mut() {
             _ if parts.is_empty() => {}
@@ -208,7 +208,7 @@ fn user<'a>(message: &'a Message, names: &HashMap<&'a str, &'a str>) -> Vec<Part
     results.into_iter().chain(parts).map(unsigned).collect()
 }
 
-fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
+fn model<'a>(message: &'a Message, called: &CalledModel) -> Vec<Part<'a>> {
     let (mut texts, mut signatures, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for block in &message.content {
         match block {
@@ -218,9 +218,9 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
                     name: portable(name),
                     args: object_arguments(input),
                 }),
-                thought_signature: own_signature(provider_data.as_ref(), target),
+                thought_signature: own_signature(provider_data.as_ref(), called),
             }),
-            Block::Reasoning { model, data } if *model == target.id => {
+            Block::Reasoning { model, data } if *model == called.id => {
                 let thought_signature = data.get(SIGNATURE).and_then(Value::as_str);
                 signatures.extend(thought_signature);
             }
@@ -234,7 +234,7 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
     // Only the first call of an answer is signed.
     if let Some(first) = calls.first_mut() {
         let knows_signatures =
-            !WITHOUT_SIGNATURES.iter().any(|name| target.model.starts_with(name));
+            !WITHOUT_SIGNATURES.iter().any(|name| called.model.starts_with(name));
         let foreign = knows_signatures.then_some(FOREIGN_SIGNATURE);
         first.thought_signature = first.thought_signature.or(foreign);
     }
@@ -247,9 +247,9 @@ fn model<'a>(message: &'a Message, target: &Target) -> Vec<Part<'a>> {
     texts.into_iter().chain(closing.filter(|_| spoken)).chain(calls).collect()
 }
 
-fn own_signature<'a>(data: Option<&'a Value>, target: &Target) -> Option<&'a str> {
+fn own_signature<'a>(data: Option<&'a Value>, called: &CalledModel) -> Option<&'a str> {
     let data = data?;
-    let is_own = data.get(SIGNED_BY).and_then(Value::as_str) == Some(&target.id);
+    let is_own = data.get(SIGNED_BY).and_then(Value::as_str) == Some(&called.id);
     data.get(SIGNATURE).and_then(Value::as_str).filter(|_| is_own)
 }
 
@@ -257,14 +257,14 @@ fn unsigned(data: PartData<'_>) -> Part<'_> {
     Part { data, thought_signature: None }
 }
 
-fn tools<'a>(offers: &'a [ToolOffer], target: &Target) -> Vec<Tools<'a>> {
+fn tools<'a>(offers: &'a [ToolOffer], called: &CalledModel) -> Vec<Tools<'a>> {
     if offers.is_empty() {
         return Vec::new();
     }
     let declaration = |offer: &'a ToolOffer| Declaration {
         name: portable(&offer.name),
         description: &offer.description,
-        parameters_json_schema: schema_for(&offer.input_schema, &target.compat),
+        parameters_json_schema: schema_for(&offer.input_schema, &called.compat),
     };
     vec![Tools { function_declarations: offers.iter().map(declaration).collect() }]
 }
@@ -281,7 +281,7 @@ fn tool_config(choice: &ToolChoice) -> Option<Value> {
     Some(json!({"functionCallingConfig": config}))
 }
 
-fn generation_config<'a>(request: &'a ModelRequest, target: &Target) -> GenerationConfig<'a> {
+fn generation_config<'a>(request: &'a ModelRequest, called: &CalledModel) -> GenerationConfig<'a> {
     let (response_mime_type, response_json_schema) = match &request.response_format {
         Some(ResponseFormat::JsonObject) => (Some("application/json"), None),
         Some(ResponseFormat::JsonSchema { name: _, schema }) => {
@@ -291,12 +291,12 @@ fn generation_config<'a>(request: &'a ModelRequest, target: &Target) -> Generati
     };
     let sampling = &request.sampling;
     // A budget of zero switches thinking off.
-    let budget = match target.effort(request) {
+    let budget = match called.effort(request) {
         Some(effort) => Some(effort.budget().unwrap_or(0)),
-        None => target.compat.thinking_budget,
+        None => called.compat.thinking_budget,
     };
     GenerationConfig {
-        max_output_tokens: target.output_limit(request),
+        max_output_tokens: called.output_limit(request),
         temperature: request.temperature,
         top_p: sampling.top_p,
         top_k: sampling.top_k,

@@ -9,7 +9,7 @@ pub use encode::encode;
 use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::Url;
 
-use super::{BodyForm, Decoder, ModelPlace, Target, WireFormat};
+use super::{BodyForm, CalledModel, Decoder, ModelPlace, WireFormat};
 
 /// The field of `provider_data` that names the model whose signature it holds.
 const SIGNED_BY: &str = "model";
@@ -28,15 +28,15 @@ impl WireFormat for GeminiFormat {
         }
     }
 
-    fn complete(&self, url: &mut Url, target: &Target) {
+    fn complete(&self, url: &mut Url, called: &CalledModel) {
         url.set_query(Some("alt=sse"));
         // The base URL was checked to be one that can have a path.
         if let Ok(mut path) = url.path_segments_mut() {
-            path.push(&format!("{}:streamGenerateContent", target.model));
+            path.push(&format!("{}:streamGenerateContent", called.model));
         }
     }
 
-    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+    fn takes(&self, setting: SamplingSetting, called: &CalledModel) -> bool {
         match setting {
             SamplingSetting::TopP
             | SamplingSetting::TopK
@@ -44,7 +44,7 @@ impl WireFormat for GeminiFormat {
             | SamplingSetting::FrequencyPenalty
             | SamplingSetting::PresencePenalty
             | SamplingSetting::Stop => true,
-            SamplingSetting::Effort => target.reasons,
+            SamplingSetting::Effort => called.reasons,
             SamplingSetting::MinP
             | SamplingSetting::LogitBias
             | SamplingSetting::Verbosity
@@ -52,11 +52,15 @@ impl WireFormat for GeminiFormat {
         }
     }
 
-    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-        encode(request, target)
+    fn encode(
+        &self,
+        request: &ModelRequest,
+        called: &CalledModel,
+    ) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, called)
     }
 
-    fn decoder(&self, form: BodyForm, target: &Target) -> Box<dyn Decoder> {
-        Box::new(GeminiDecoder::of_model(form, &target.id))
+    fn decoder(&self, form: BodyForm, called: &CalledModel) -> Box<dyn Decoder> {
+        Box::new(GeminiDecoder::of_model(form, &called.id))
     }
 }

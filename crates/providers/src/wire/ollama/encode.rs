@@ -12,7 +12,7 @@ use super::THINKING;
 use crate::failure::{failure, unsupported};
 use crate::wire::names::{object_arguments, portable};
 use crate::wire::schema::schema_for;
-use crate::wire::{Target, attachments};
+use crate::wire::{CalledModel, attachments};
 
 /// The request's body. Borrows the history, which is by far its largest part.
 #[derive(Serialize)]
@@ -80,7 +80,7 @@ struct WireFunction<'a> {
     arguments: Cow<'a, Value>,
 }
 
-pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+pub fn encode(request: &ModelRequest, called: &CalledModel) -> Result<Vec<u8>, ModelFailure> {
     let offers: &[ToolOffer] = match &request.tool_use.choice {
         ToolChoice::Auto => &request.tools,
         ToolChoice::None => &[],
@@ -99,26 +99,26 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
         |it: &Attachment| it.is_image() && matches!(it.source, AttachmentSource::Data(_));
     attachments::check(request, is_image_here)?;
     let body = Body {
-        model: &target.model,
-        messages: messages(request, target),
-        tools: offers.iter().map(|offer| tool(offer, target)).collect(),
+        model: &called.model,
+        messages: messages(request, called),
+        tools: offers.iter().map(|offer| tool(offer, called)).collect(),
         stream: true,
         format: request.response_format.as_ref().map(format),
-        think: match target.effort(request) {
+        think: match called.effort(request) {
             Some(effort) => Some(effort != Effort::None),
-            None => target.compat.thinking_budget.map(|budget| budget > 0),
+            None => called.compat.thinking_budget.map(|budget| budget > 0),
         },
-        options: options(request, target),
+        options: options(request, called),
     };
     serde_json::to_vec(&body)
         .map_err(|error| failure(ModelFailureClass::InvalidRequest, error.to_string()))
 }
 
-fn options(request: &ModelRequest, target: &Target) -> Options {
+fn options(request: &ModelRequest, called: &CalledModel) -> Options {
     let sampling = &request.sampling;
     Options {
-        num_ctx: target.context_window,
-        num_predict: target.output_limit(request),
+        num_ctx: called.context_window,
+        num_predict: called.output_limit(request),
         temperature: request.temperature,
         top_p: sampling.top_p,
         top_k: sampling.top_k,
@@ -130,7 +130,7 @@ fn options(request: &ModelRequest, target: &Target) -> Options {
     }
 }
 
-fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'a>> {
+fn messages<'a>(request: &'a ModelRequest, called: &CalledModel) -> Vec<WireMessage<'a>> {
     let texts: Vec<&str> = request.system.iter().map(|block| block.text.as_str()).collect();
     let system = joined(&texts).map(|content| plain("system", content));
     let mut messages: Vec<WireMessage<'a>> = system.into_iter().collect();
@@ -138,7 +138,7 @@ fn messages<'a>(request: &'a ModelRequest, target: &Target) -> Vec<WireMessage<'
     for message in request.messages.iter() {
         match message.role {
             Role::User => user(message, &names, &mut messages),
-            Role::Assistant => messages.extend(assistant(message, target, &mut names)),
+            Role::Assistant => messages.extend(assistant(message, called, &mut names)),
         }
     }
     messages
@@ -187,7 +187,7 @@ fn user<'a>(
 /// reasoning.
 fn assistant<'a>(
     message: &'a Message,
-    target: &Target,
+    called: &CalledModel,
     names: &mut HashMap<&'a str, &'a str>,
 ) -> Option<WireMessage<'a>> {
     let (mut texts, mut tool_calls, mut thinking) = (Vec::new(), Vec::new(), None);
@@ -200,7 +200,7 @@ fn assistant<'a>(
                 let function = WireFunction { name: portable(name), arguments };
                 tool_calls.push(WireCall { function });
             }
-            Block::Reasoning { model, data } if *model == target.id => {
+            Block::Reasoning { model, data } if *model == called.id => {
                 thinking = data.get(THINKING).and_then(Value::as_str);
             }
             // Reasoning of another model and content that an assistant cannot send are left out.
@@ -236,11 +236,11 @@ fn joined<'a>(texts: &[&'a str]) -> Option<Cow<'a, str>> {
     }
 }
 
-fn tool(offer: &ToolOffer, target: &Target) -> Value {
+fn tool(offer: &ToolOffer, called: &CalledModel) -> Value {
     json!({"type": "function", "function": {
         "name": portable(&offer.name),
         "description": offer.description,
-        "parameters": schema_for(&offer.input_schema, &target.compat),
+        "parameters": schema_for(&offer.input_schema, &called.compat),
     }})
 }
 

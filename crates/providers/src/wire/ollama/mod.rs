@@ -8,7 +8,7 @@ pub use encode::encode;
 
 use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 
-use super::{BodyForm, Decoder, ModelPlace, Target, WireFormat};
+use super::{BodyForm, CalledModel, Decoder, ModelPlace, WireFormat};
 
 /// The field that holds reasoning, in requests and answers.
 const THINKING: &str = "thinking";
@@ -20,7 +20,7 @@ impl WireFormat for OllamaFormat {
         format!("{}/api/chat", base.trim_end_matches("/v1"))
     }
 
-    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+    fn takes(&self, setting: SamplingSetting, called: &CalledModel) -> bool {
         match setting {
             SamplingSetting::TopP
             | SamplingSetting::TopK
@@ -29,18 +29,22 @@ impl WireFormat for OllamaFormat {
             | SamplingSetting::FrequencyPenalty
             | SamplingSetting::PresencePenalty
             | SamplingSetting::Stop => true,
-            SamplingSetting::Effort => target.reasons,
+            SamplingSetting::Effort => called.reasons,
             SamplingSetting::LogitBias | SamplingSetting::Verbosity | SamplingSetting::CacheKey => {
                 false
             }
         }
     }
 
-    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-        encode(request, target)
+    fn encode(
+        &self,
+        request: &ModelRequest,
+        called: &CalledModel,
+    ) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, called)
     }
 
-    fn decoder(&self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
+    fn decoder(&self, form: BodyForm, _called: &CalledModel) -> Box<dyn Decoder> {
         Box::new(OllamaDecoder::new(form))
     }
 }

@@ -12,8 +12,8 @@ use crate::wire::attachments;
 use crate::wire::names::portable;
 use crate::wire::schema::schema_for;
 use crate::wire::{
-    Compat, ExtraSampling, MaxTokensField, PromptCacheKey, ReasoningReplay, StreamUsage,
-    SystemRole, Target,
+    CalledModel, Compat, ExtraSampling, MaxTokensField, PromptCacheKey, ReasoningReplay,
+    StreamUsage, SystemRole,
 };
 
 /// The fields of the request's body beside model, messages and tools.
@@ -137,10 +137,10 @@ struct WireFunction<'a> {
     arguments: String,
 }
 
-pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
+pub fn encode(request: &ModelRequest, called: &CalledModel) -> Result<Vec<u8>, ModelFailure> {
     let carries = |it: &Attachment| it.is_image() || matches!(it.source, AttachmentSource::Data(_));
     attachments::check(request, carries)?;
-    written(request, target).map_err(|error| {
+    written(request, called).map_err(|error| {
         failure(
             ModelFailureClass::InvalidRequest,
             format!("the request cannot be written: {error}"),
@@ -150,9 +150,9 @@ pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelF
 
 /// Writes the request piece by piece. Nearly all of it was sent before and most pieces are short,
 /// so making a JSON value of each piece would cost more than the writing.
-fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8>> {
-    let compat = &target.compat;
-    let (max_tokens, max_completion_tokens) = max_tokens(request, target);
+fn written(request: &ModelRequest, called: &CalledModel) -> serde_json::Result<Vec<u8>> {
+    let compat = &called.compat;
+    let (max_tokens, max_completion_tokens) = max_tokens(request, called);
     let rest = BodyFields {
         tool_choice: tool_choice(&request.tool_use.choice),
         parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
@@ -164,7 +164,7 @@ fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8
         max_tokens,
         max_completion_tokens,
         temperature: request.temperature,
-        sampling: sampling(request, target),
+        sampling: sampling(request, called),
         response_format: request.response_format.as_ref().map(response_format),
         prompt_cache_key: match compat.prompt_cache_key {
             PromptCacheKey::Send => request.cache_key.as_deref(),
@@ -173,9 +173,9 @@ fn written(request: &ModelRequest, target: &Target) -> serde_json::Result<Vec<u8
     };
     let mut body = Vec::with_capacity(length_about(request));
     body.extend_from_slice(b"{\"model\":");
-    text(&mut body, &target.model)?;
+    text(&mut body, &called.model)?;
     body.extend_from_slice(b",\"messages\":[");
-    messages(&mut body, request, target)?;
+    messages(&mut body, request, called)?;
     body.push(b']');
     tools(&mut body, request, compat)?;
     // `rest` is not empty, because `stream` is always in it.
@@ -242,8 +242,12 @@ fn tools(body: &mut Vec<u8>, request: &ModelRequest, compat: &Compat) -> serde_j
     Ok(())
 }
 
-fn messages(body: &mut Vec<u8>, request: &ModelRequest, target: &Target) -> serde_json::Result<()> {
-    if let Some(system) = system(request, target.compat.system_role) {
+fn messages(
+    body: &mut Vec<u8>,
+    request: &ModelRequest,
+    called: &CalledModel,
+) -> serde_json::Result<()> {
+    if let Some(system) = system(request, called.compat.system_role) {
         message(body, &system)?;
     }
     for turn in request.messages.iter() {
@@ -256,7 +260,7 @@ fn messages(body: &mut Vec<u8>, request: &ModelRequest, target: &Target) -> serd
                 }
             }
             (Role::Assistant, _) => {
-                if let Some(turn) = assistant(turn, target) {
+                if let Some(turn) = assistant(turn, called) {
                     message(body, &turn)?;
                 }
             }
@@ -354,7 +358,7 @@ fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
 
 /// `None` if nothing is left to send, for example because the message held only another model's
 /// reasoning.
-fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a>> {
+fn assistant<'a>(message: &'a Message, called: &CalledModel) -> Option<WireMessage<'a>> {
     let (mut texts, mut tool_calls) = (Vec::new(), Vec::new());
     let (mut reasoning_content, mut reasoning_details) = (None, None);
     for block in &message.content {
@@ -365,8 +369,8 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a
                 kind: "function",
                 function: WireFunction { name: portable(name), arguments: input.to_string() },
             }),
-            Block::Reasoning { model, data } if *model == target.id => {
-                if target.compat.reasoning_replay == ReasoningReplay::Text {
+            Block::Reasoning { model, data } if *model == called.id => {
+                if called.compat.reasoning_replay == ReasoningReplay::Text {
                     reasoning_content = data.get("reasoning_content").or(reasoning_content);
                 }
                 reasoning_details = data.get("reasoning_details").or(reasoning_details);
@@ -392,18 +396,18 @@ fn assistant<'a>(message: &'a Message, target: &Target) -> Option<WireMessage<'a
     })
 }
 
-fn max_tokens(request: &ModelRequest, target: &Target) -> (Option<u32>, Option<u32>) {
-    let limit = target.output_limit(request);
-    match target.compat.max_tokens_field {
+fn max_tokens(request: &ModelRequest, called: &CalledModel) -> (Option<u32>, Option<u32>) {
+    let limit = called.output_limit(request);
+    match called.compat.max_tokens_field {
         MaxTokensField::MaxTokens => (limit, None),
         MaxTokensField::MaxCompletionTokens => (None, limit),
         MaxTokensField::Omit => (None, None),
     }
 }
 
-fn sampling<'a>(request: &'a ModelRequest, target: &Target) -> WireSampling<'a> {
+fn sampling<'a>(request: &'a ModelRequest, called: &CalledModel) -> WireSampling<'a> {
     let sampling = &request.sampling;
-    let extra = target.compat.extra_sampling == ExtraSampling::Send;
+    let extra = called.compat.extra_sampling == ExtraSampling::Send;
     WireSampling {
         top_p: sampling.top_p,
         top_k: sampling.top_k.filter(|_| extra),
@@ -413,8 +417,8 @@ fn sampling<'a>(request: &'a ModelRequest, target: &Target) -> WireSampling<'a> 
         presence_penalty: sampling.presence_penalty,
         logit_bias: sampling.logit_bias.as_ref(),
         stop: &sampling.stop,
-        reasoning_effort: target.effort_word(request),
-        verbosity: target.verbosity(sampling),
+        reasoning_effort: called.effort_word(request),
+        verbosity: called.verbosity(sampling),
     }
 }
 

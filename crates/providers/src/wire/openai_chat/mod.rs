@@ -10,7 +10,9 @@ pub use encode::encode;
 use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 use reqwest::Url;
 
-use super::{BodyForm, Decoder, ExtraSampling, ModelPlace, PromptCacheKey, Target, WireFormat};
+use super::{
+    BodyForm, CalledModel, Decoder, ExtraSampling, ModelPlace, PromptCacheKey, WireFormat,
+};
 
 pub(super) struct OpenAiChatFormat;
 
@@ -23,16 +25,16 @@ impl WireFormat for OpenAiChatFormat {
         }
     }
 
-    fn complete(&self, url: &mut Url, target: &Target) {
+    fn complete(&self, url: &mut Url, called: &CalledModel) {
         // The base URL was checked to be one that can have a path.
-        if target.compat.model_place == ModelPlace::AzurePath
+        if called.compat.model_place == ModelPlace::AzurePath
             && let Ok(mut path) = url.path_segments_mut()
         {
-            path.extend([target.model.as_str(), "chat", "completions"]);
+            path.extend([called.model.as_str(), "chat", "completions"]);
         }
     }
 
-    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+    fn takes(&self, setting: SamplingSetting, called: &CalledModel) -> bool {
         match setting {
             SamplingSetting::TopP
             | SamplingSetting::Seed
@@ -41,18 +43,22 @@ impl WireFormat for OpenAiChatFormat {
             | SamplingSetting::LogitBias
             | SamplingSetting::Stop => true,
             SamplingSetting::TopK | SamplingSetting::MinP => {
-                target.compat.extra_sampling == ExtraSampling::Send
+                called.compat.extra_sampling == ExtraSampling::Send
             }
-            SamplingSetting::Effort | SamplingSetting::Verbosity => target.reasons,
-            SamplingSetting::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
+            SamplingSetting::Effort | SamplingSetting::Verbosity => called.reasons,
+            SamplingSetting::CacheKey => called.compat.prompt_cache_key == PromptCacheKey::Send,
         }
     }
 
-    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-        encode(request, target)
+    fn encode(
+        &self,
+        request: &ModelRequest,
+        called: &CalledModel,
+    ) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, called)
     }
 
-    fn decoder(&self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
+    fn decoder(&self, form: BodyForm, _called: &CalledModel) -> Box<dyn Decoder> {
         Box::new(OpenAiChatDecoder::new(form))
     }
 }

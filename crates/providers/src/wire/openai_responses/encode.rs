@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::failure::failure;
 use crate::wire::names::{portable, portable_id};
 use crate::wire::schema::schema_for;
-use crate::wire::{MaxTokensField, PromptCacheKey, Target};
+use crate::wire::{CalledModel, MaxTokensField, PromptCacheKey};
 
 /// Models that do not reason refuse requests for encrypted reasoning. They are known by the
 /// beginnings of their names; all later ones reason.
@@ -95,29 +95,29 @@ struct WireTool<'a> {
     strict: bool,
 }
 
-pub fn encode(request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-    let reasons = !WITHOUT_REASONING.iter().any(|name| target.model.starts_with(name));
+pub fn encode(request: &ModelRequest, called: &CalledModel) -> Result<Vec<u8>, ModelFailure> {
+    let reasons = !WITHOUT_REASONING.iter().any(|name| called.model.starts_with(name));
     let body = Body {
-        model: &target.model,
+        model: &called.model,
         instructions: instructions(request),
-        input: input(&request.messages, target),
-        tools: request.tools.iter().map(|offer| tool(offer, target)).collect(),
+        input: input(&request.messages, called),
+        tools: request.tools.iter().map(|offer| tool(offer, called)).collect(),
         tool_choice: tool_choice(&request.tool_use.choice),
         parallel_tool_calls: (request.tool_use.at_once == CallsAtOnce::One).then_some(false),
         stream: true,
         store: false,
         include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
-        max_output_tokens: match target.compat.max_tokens_field {
+        max_output_tokens: match called.compat.max_tokens_field {
             MaxTokensField::Omit => None,
             MaxTokensField::MaxTokens | MaxTokensField::MaxCompletionTokens => {
-                target.output_limit(request)
+                called.output_limit(request)
             }
         },
         temperature: request.temperature,
         top_p: request.sampling.top_p,
-        reasoning: target.effort_word(request).map(|effort| json!({"effort": effort})),
-        text: text_settings(request, target),
-        prompt_cache_key: match target.compat.prompt_cache_key {
+        reasoning: called.effort_word(request).map(|effort| json!({"effort": effort})),
+        text: text_settings(request, called),
+        prompt_cache_key: match called.compat.prompt_cache_key {
             PromptCacheKey::Send => request.cache_key.as_deref(),
             PromptCacheKey::Omit => None,
         },
@@ -140,12 +140,12 @@ fn instructions(request: &ModelRequest) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-fn input<'a>(messages: &'a [Message], target: &Target) -> Vec<Item<'a>> {
+fn input<'a>(messages: &'a [Message], called: &CalledModel) -> Vec<Item<'a>> {
     let mut items = Vec::new();
     for message in messages {
         match message.role {
             Role::User => user(message, &mut items),
-            Role::Assistant => assistant(message, target, &mut items),
+            Role::Assistant => assistant(message, called, &mut items),
         }
     }
     items
@@ -199,7 +199,7 @@ fn attached(attachment: &Attachment) -> Part<'_> {
 
 /// The server refuses reasoning without the item that it led to, so reasoning is only sent before
 /// one.
-fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>>) {
+fn assistant<'a>(message: &'a Message, called: &CalledModel, items: &mut Vec<Item<'a>>) {
     let mut reasoning = Vec::new();
     for block in &message.content {
         let item = match block {
@@ -212,7 +212,7 @@ fn assistant<'a>(message: &'a Message, target: &Target, items: &mut Vec<Item<'a>
                 name: portable(name),
                 arguments: input.to_string(),
             },
-            Block::Reasoning { model, data } if *model == target.id && is_encrypted(data) => {
+            Block::Reasoning { model, data } if *model == called.id && is_encrypted(data) => {
                 reasoning.push(Item::Reasoning(data));
                 continue;
             }
@@ -233,19 +233,19 @@ fn is_encrypted(data: &Value) -> bool {
     data["type"] == "reasoning" && data["encrypted_content"].is_string()
 }
 
-fn tool<'a>(offer: &'a ToolOffer, target: &Target) -> WireTool<'a> {
+fn tool<'a>(offer: &'a ToolOffer, called: &CalledModel) -> WireTool<'a> {
     WireTool {
         kind: "function",
         name: portable(&offer.name),
         description: &offer.description,
-        parameters: schema_for(&offer.input_schema, &target.compat),
+        parameters: schema_for(&offer.input_schema, &called.compat),
         strict: false,
     }
 }
 
-fn text_settings(request: &ModelRequest, target: &Target) -> Option<Value> {
+fn text_settings(request: &ModelRequest, called: &CalledModel) -> Option<Value> {
     let format = request.response_format.as_ref().map(text_format);
-    let Some(verbosity) = target.verbosity(&request.sampling) else { return format };
+    let Some(verbosity) = called.verbosity(&request.sampling) else { return format };
     let mut settings = format.unwrap_or_else(|| json!({}));
     settings["verbosity"] = verbosity.into();
     Some(settings)

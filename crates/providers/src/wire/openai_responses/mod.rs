@@ -8,7 +8,7 @@ pub use encode::encode;
 
 use onyx_types::{ModelFailure, ModelRequest, SamplingSetting};
 
-use super::{BodyForm, Decoder, ModelPlace, PromptCacheKey, Target, WireFormat};
+use super::{BodyForm, CalledModel, Decoder, ModelPlace, PromptCacheKey, WireFormat};
 
 pub(super) struct OpenAiResponsesFormat;
 
@@ -21,12 +21,12 @@ impl WireFormat for OpenAiResponsesFormat {
         }
     }
 
-    fn takes(&self, setting: SamplingSetting, target: &Target) -> bool {
+    fn takes(&self, setting: SamplingSetting, called: &CalledModel) -> bool {
         match setting {
             // `StopWords` handles stop words: the wire has none.
             SamplingSetting::TopP | SamplingSetting::Stop => true,
-            SamplingSetting::Effort | SamplingSetting::Verbosity => target.reasons,
-            SamplingSetting::CacheKey => target.compat.prompt_cache_key == PromptCacheKey::Send,
+            SamplingSetting::Effort | SamplingSetting::Verbosity => called.reasons,
+            SamplingSetting::CacheKey => called.compat.prompt_cache_key == PromptCacheKey::Send,
             SamplingSetting::TopK
             | SamplingSetting::MinP
             | SamplingSetting::Seed
@@ -40,11 +40,15 @@ impl WireFormat for OpenAiResponsesFormat {
         false
     }
 
-    fn encode(&self, request: &ModelRequest, target: &Target) -> Result<Vec<u8>, ModelFailure> {
-        encode(request, target)
+    fn encode(
+        &self,
+        request: &ModelRequest,
+        called: &CalledModel,
+    ) -> Result<Vec<u8>, ModelFailure> {
+        encode(request, called)
     }
 
-    fn decoder(&self, form: BodyForm, _target: &Target) -> Box<dyn Decoder> {
+    fn decoder(&self, form: BodyForm, _called: &CalledModel) -> Box<dyn Decoder> {
         Box::new(OpenAiResponsesDecoder::new(form))
     }
 }

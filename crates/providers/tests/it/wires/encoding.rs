@@ -1,7 +1,7 @@
 //! One history with content from every wire, as each wire encodes it.
 
 use super::own;
-use onyx_providers::wire::{Compat, PromptCacheKey, Target, portable};
+use onyx_providers::wire::{CalledModel, Compat, PromptCacheKey, portable};
 use onyx_test_support::Wire;
 use onyx_types::{
     Block, CallsAtOnce, Message, ModelFailureClass, ModelRequest, ResponseFormat, Role,
@@ -103,8 +103,8 @@ fn request() -> ModelRequest {
 }
 
 fn encoded(wire: Wire, id: &str, request: &ModelRequest, compat: Compat) -> Value {
-    let target = Target { context_window: Some(32_000), compat, ..super::target(id) };
-    serde_json::from_slice(&own(wire).encode(request, &target).unwrap()).unwrap()
+    let called = CalledModel { context_window: Some(32_000), compat, ..super::called_model(id) };
+    serde_json::from_slice(&own(wire).encode(request, &called).unwrap()).unwrap()
 }
 
 fn caching() -> Compat {
@@ -395,7 +395,7 @@ fn arguments_that_are_no_object_become_one_where_the_wire_wants_one() {
 /// `Err` names the field that the wire does not support.
 fn chosen(wire: Wire, choice: ToolChoice, at_once: CallsAtOnce) -> Result<Value, &'static str> {
     let request = ModelRequest { tool_use: ToolUse { choice, at_once }, ..request() };
-    let body = own(wire).encode(&request, &super::target("mine/x"));
+    let body = own(wire).encode(&request, &super::called_model("mine/x"));
     let body = body.map_err(|failure| match failure.class {
         ModelFailureClass::Unsupported { field } => field,
         other => panic!("{other:?}"),
@@ -465,6 +465,6 @@ fn a_choice_of_tools_is_said_in_the_words_of_each_wire_or_refused() {
     let body = encoded(Anthropic, "mine/x", &forced, thinking);
     assert_eq!(body.get("thinking"), Option::None, "the server refuses both together");
     let any_json = ModelRequest { response_format: Some(ResponseFormat::JsonObject), ..request() };
-    let refused = own(Anthropic).encode(&any_json, &super::target("mine/x")).unwrap_err();
+    let refused = own(Anthropic).encode(&any_json, &super::called_model("mine/x")).unwrap_err();
     assert_eq!(refused.class, ModelFailureClass::Unsupported { field: "response_format" });
 }

@@ -10,7 +10,7 @@ mod responses;
 mod switching;
 
 use crate::support::model_with;
-use onyx_providers::wire::{BodyForm, Compat, Decoder, Target};
+use onyx_providers::wire::{BodyForm, CalledModel, Compat, Decoder};
 use onyx_test_support::{ScriptedModel, Wire};
 use onyx_types::{Model, ModelEvent, ToolUseId};
 use serde_json::{Value, json};
@@ -46,8 +46,8 @@ fn model(wire: Wire, server: &ScriptedModel, more: Value) -> Arc<dyn Model> {
     model_with(server, settings)
 }
 
-fn target(id: &str) -> Target {
-    Target {
+fn called_model(id: &str) -> CalledModel {
+    CalledModel {
         reasons: false,
         id: id.to_owned(),
         model: id.split_once('/').expect("an id has a provider").1.to_owned(),
@@ -58,7 +58,7 @@ fn target(id: &str) -> Target {
 }
 
 fn decoder(wire: Wire, form: BodyForm) -> Box<dyn Decoder> {
-    own(wire).decoder(form, &target("mine/some-model"))
+    own(wire).decoder(form, &called_model("mine/some-model"))
 }
 
 fn decode(wire: Wire, form: BodyForm, bytes: &[u8]) -> Vec<ModelEvent> {

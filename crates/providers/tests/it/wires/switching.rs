@@ -195,8 +195,8 @@ async fn reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() {
             let messages =
                 [hello().messages.to_vec(), vec![answer.clone(), results(&answer)]].concat();
             let request = ModelRequest { messages: messages.into(), ..ModelRequest::default() };
-            let target = super::target(&format!("{second:?}/m"));
-            let body = super::own(second).encode(&request, &target).unwrap();
+            let called = super::called_model(&format!("{second:?}/m"));
+            let body = super::own(second).encode(&request, &called).unwrap();
             let body = String::from_utf8(body).unwrap();
             let mark = own_mark(first);
             if first == second {
