@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::embed;
 use crate::llama::{self, Load};
-use crate::worker::{FailedClass, Job, Order, Replies, Reply};
+use crate::worker::{FailedClass, Replies, Reply, WorkerRequest, WorkerTask};
 
-/// How many orders may wait for the engine.
-const ORDERS: usize = 256;
+/// How many requests may wait for the engine.
+const REQUESTS: usize = 256;
 
-/// Runs the process from start to end; the first line of stdin is its job. `hold` restricts the
+/// Runs the process from start to end; the first line of stdin is its task. `hold` restricts the
 /// process to the files that it is given, before any of them is opened.
 pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     be_the_first_to_go();
@@ -20,18 +20,20 @@ pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     if std::io::stdin().lock().read_line(&mut line).is_err() {
         return;
     }
-    let job = serde_json::from_str::<Job>(&line);
-    if let Ok(job) = &job {
-        hold(&inputs(job));
+    let task = serde_json::from_str::<WorkerTask>(&line);
+    if let Ok(task) = &task {
+        hold(&inputs(task));
     }
-    let orders = orders();
-    let done = match job {
-        Ok(Job::Embed { folder, threads }) => embed::work(&folder, threads, &orders, &mut replies),
-        Ok(Job::Generate { file, library, window, threads }) => {
-            let load = Load { file: &file, library: library.as_deref(), window, threads };
-            load.check().and_then(|()| llama::work(&load, &orders, &mut replies))
+    let requests = requests();
+    let done = match task {
+        Ok(WorkerTask::Embed { folder, threads }) => {
+            embed::work(&folder, threads, &requests, &mut replies)
         }
-        Err(error) => Err((FailedClass::Invalid, format!("the job could not be parsed: {error}"))),
+        Ok(WorkerTask::Generate { file, library, window, threads }) => {
+            let load = Load { file: &file, library: library.as_deref(), window, threads };
+            load.check().and_then(|()| llama::work(&load, &requests, &mut replies))
+        }
+        Err(error) => Err((FailedClass::Invalid, format!("the task could not be parsed: {error}"))),
     };
     if let Err((class, message)) = done {
         // If nobody reads this reply, the gateway is gone.
@@ -39,11 +41,11 @@ pub fn serve(hold: impl FnOnce(&[PathBuf])) {
     }
 }
 
-/// Every file and folder that the job needs, with links resolved.
-fn inputs(job: &Job) -> Vec<PathBuf> {
-    let named: Vec<&Path> = match job {
-        Job::Embed { folder, .. } => vec![folder.as_path()],
-        Job::Generate { file, library, .. } => {
+/// Every file and folder that the task needs, with links resolved.
+fn inputs(task: &WorkerTask) -> Vec<PathBuf> {
+    let named: Vec<&Path> = match task {
+        WorkerTask::Embed { folder, .. } => vec![folder.as_path()],
+        WorkerTask::Generate { file, library, .. } => {
             [Some(file), library.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect()
         }
     };
@@ -57,14 +59,14 @@ fn inputs(job: &Job) -> Vec<PathBuf> {
     all.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Receives orders. When stdin ends, the gateway is gone, so this process exits at once, even in
+/// Receives requests. When stdin ends, the gateway is gone, so this process exits at once, even in
 /// the middle of its work.
-fn orders() -> Receiver<Order> {
-    let (sender, receiver) = sync_channel(ORDERS);
+fn requests() -> Receiver<WorkerRequest> {
+    let (sender, receiver) = sync_channel(REQUESTS);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            let Ok(order) = serde_json::from_str(&line) else { break };
-            if sender.send(order).is_err() {
+            let Ok(request) = serde_json::from_str(&line) else { break };
+            if sender.send(request).is_err() {
                 return;
             }
         }

@@ -49,8 +49,8 @@ pub use gguf::{Gguf, GgufError};
 pub use llama::{no_llama, wants_llama};
 pub use source::{LocalModels, LocalSettings, Named};
 pub use weights::{
-    GgufLocation, KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Part, Pip, Progress, Runtime,
-    SMOLLM2, StoredWeights, Weights, WeightsError, Wheels, sha256_of,
+    GgufLocation, KNOWN, LLAMA_CPP, MINILM, ModelsFolder, Npm, Pip, Progress, Runtime, SMOLLM2,
+    StoredWeights, Weights, WeightsError, WheelFile, Wheels, sha256_of,
 };
 pub use worker::{Launch, MemoryRelease};
 

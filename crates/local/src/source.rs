@@ -15,7 +15,7 @@ use crate::chat::{Ability, LocalModel};
 use crate::cores::physical_cores;
 use crate::gguf::{Gguf, GgufError};
 use crate::weights::{MINILM, ModelsFolder, Runtime, SMOLLM2, StoredWeights, Weights};
-use crate::worker::{Job, Keeper};
+use crate::worker::{Keeper, WorkerTask};
 use crate::{Allowance, Launch, LocalEmbedder, MemoryRelease, embed, llama};
 
 /// The default window of a model: enough for a conversation, with the memory that a small machine
@@ -86,12 +86,12 @@ impl LocalModels {
     fn known(&self, name: &str) -> Option<(&'static Weights, Vec<WeightsFile>)> {
         let known = Weights::named(name)?;
         let StoredWeights { path, .. } = self.settings.folder.known(known)?;
-        let file = |part: &'static crate::Part| WeightsFile {
-            path: path.join(part.file),
-            bytes: part.bytes,
-            pinned_sha256: Some(part.sha256.to_owned()),
+        let file = |wheel_file: &'static crate::WheelFile| WeightsFile {
+            path: path.join(wheel_file.file),
+            bytes: wheel_file.bytes,
+            pinned_sha256: Some(wheel_file.sha256.to_owned()),
         };
-        Some((known, known.parts()?.into_iter().map(file).collect()))
+        Some((known, known.wheel_files()?.into_iter().map(file).collect()))
     }
 
     /// The file of a model. One outside the folder must be named by the config.
@@ -148,8 +148,8 @@ impl LocalModels {
         let make = || {
             let LocalSettings { launch, allowance, .. } = &self.settings;
             let (file, library) = (path.to_owned(), self.settings.folder.runtime());
-            let job = Job::Generate { file, library, window, threads: physical_cores() };
-            Arc::new(Keeper::new(launch.clone(), job, allowance.idle, self.released))
+            let task = WorkerTask::Generate { file, library, window, threads: physical_cores() };
+            Arc::new(Keeper::new(launch.clone(), task, allowance.idle, self.released))
         };
         Arc::clone(keepers.entry(path.to_owned()).or_insert_with(make))
     }

@@ -1,10 +1,10 @@
-//! The arguments of bubblewrap: a file system made of the system's programs and the job's folders,
-//! and new namespaces for everything.
+//! The arguments of bubblewrap: a file system made of the system's programs and the command's
+//! folders, and new namespaces for everything.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::{Job, Network};
+use crate::{Network, SandboxedCommand};
 
 /// The fixed paths of bubblewrap. If the path came from the environment, its author could replace
 /// bubblewrap.
@@ -23,7 +23,7 @@ pub(crate) fn program() -> Option<PathBuf> {
 }
 
 /// The arguments before the command's own.
-pub(crate) fn arguments(job: &Job, child: &Path) -> Vec<OsString> {
+pub(crate) fn arguments(sandboxed: &SandboxedCommand, child: &Path) -> Vec<OsString> {
     let mut all = Arguments::default();
     all.words(&["--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]);
     all.words(&["--hostname", "sandbox", "--ro-bind", "/usr", "/usr"]);
@@ -36,21 +36,21 @@ pub(crate) fn arguments(job: &Job, child: &Path) -> Vec<OsString> {
     for path in crate::child::SYSTEM_FILES {
         all.words(&["--ro-bind-try", path, path]);
     }
-    if job.network == Network::Proxied {
+    if sandboxed.network == Network::Proxied {
         for path in crate::child::NETWORK_FILES {
             all.words(&["--ro-bind-try", path, path]);
         }
     }
     all.words(&["--proc", "/proc", "--dev", "/dev", "--size", TMP_BYTES, "--tmpfs", "/tmp"]);
-    for folder in &job.readable {
+    for folder in &sandboxed.readable {
         all.paths("--ro-bind", folder, folder);
     }
-    for folder in &job.writable {
+    for folder in &sandboxed.writable {
         all.paths("--bind", folder, folder);
     }
     all.paths("--ro-bind", child, Path::new(CHILD));
     all.words(&["--chdir"]);
-    all.0.push(job.folder.clone().into());
+    all.0.push(sandboxed.folder.clone().into());
     all.words(&["--"]);
     all.0
 }

@@ -8,10 +8,10 @@ use tokio::sync::OnceCell;
 
 use crate::bubblewrap;
 use crate::child::{CONNECT, confine};
-use crate::job::Order;
-use crate::{Bounds, Input, Job, Network, Running, SandboxError};
+use crate::sandboxed_command::ChildInstructions;
+use crate::{Bounds, CommandInput, Network, Running, SandboxError, SandboxedCommand};
 
-/// How long the smallest job may take before a kind of sandbox counts as broken.
+/// How long the smallest command may take before a kind of sandbox counts as broken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A way to confine a command.
@@ -39,8 +39,8 @@ pub struct NoSandbox {
     pub landlock: String,
 }
 
-/// Runs jobs with the best kind of sandbox that works. Cheap to clone; clones share the result of
-/// the check.
+/// Runs commands with the best kind of sandbox that works. Cheap to clone; clones share the result
+/// of the check.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     program: Program,
@@ -50,12 +50,12 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox whose first job finds out which kind works.
+    /// A sandbox whose first command finds out which kind works.
     pub fn new(program: Program) -> Self {
         Self { program, kind: Arc::default(), likely: Arc::default() }
     }
 
-    /// Uses only this kind; if it does not work, no job runs.
+    /// Uses only this kind; if it does not work, no command runs.
     pub fn on(kind: SandboxKind, program: Program) -> Self {
         let kind = Arc::new(OnceCell::new_with(Some(kind)));
         Self { program, kind, likely: Arc::default() }
@@ -73,26 +73,30 @@ impl Sandbox {
         likely
     }
 
-    /// The best kind of sandbox in which a job ran successfully.
+    /// The best kind of sandbox in which a command ran successfully.
     pub async fn kind(&self) -> Result<SandboxKind, NoSandbox> {
         self.kind.get_or_try_init(|| self.find()).await.copied()
     }
 
-    /// The `ProxyCommand` for ssh in a job with a proxied network.
+    /// The `ProxyCommand` for ssh in a command with a proxied network.
     pub fn proxy_command(&self) -> String {
         let arguments = self.program.arguments.iter().map(String::as_str);
         let words = [bubblewrap::CHILD].into_iter().chain(arguments);
         words.chain([CONNECT, "%h", "%p"]).collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts a job. Its processes end when the returned value is dropped. A job with a proxied
-    /// network gets no input.
-    pub async fn start(&self, job: Job, stdin: Stdio) -> Result<Running, SandboxError> {
+    /// Starts a command. Its processes end when the returned value is dropped. A command with a
+    /// proxied network gets no input.
+    pub async fn start(
+        &self,
+        sandboxed: SandboxedCommand,
+        stdin: Stdio,
+    ) -> Result<Running, SandboxError> {
         let kind = self.kind().await?;
-        if job.network == Network::Proxied && kind != SandboxKind::Bubblewrap {
+        if sandboxed.network == Network::Proxied && kind != SandboxKind::Bubblewrap {
             return Err(SandboxError::NoNetwork);
         }
-        Running::start(&self.order(kind, job), stdin)
+        Running::start(&self.instructions(kind, sandboxed), stdin)
     }
 
     async fn find(&self) -> Result<SandboxKind, NoSandbox> {
@@ -106,7 +110,7 @@ impl Sandbox {
         }
     }
 
-    /// Runs the smallest job in this kind of sandbox.
+    /// Runs the smallest command in this kind of sandbox.
     async fn try_kind(&self, kind: SandboxKind) -> Result<(), String> {
         match kind {
             SandboxKind::Bubblewrap if bubblewrap::program().is_none() => {
@@ -117,19 +121,19 @@ impl Sandbox {
             }
             SandboxKind::Bubblewrap | SandboxKind::Landlock => {}
         }
-        // The job writes nothing, so any folder that always exists is good enough.
+        // The command writes nothing, so any folder that always exists is good enough.
         let folder = Path::new("/usr").to_owned();
-        let job = Job {
+        let sandboxed = SandboxedCommand {
             argv: vec!["true".to_owned()],
             folder: folder.clone(),
             readable: Vec::new(),
             writable: Vec::new(),
             scratch: folder,
             network: Network::None,
-            input: Input::Given,
+            input: CommandInput::Given,
             bounds: Bounds::default(),
         };
-        let running = Running::start(&self.order(kind, job), Stdio::null());
+        let running = Running::start(&self.instructions(kind, sandboxed), Stdio::null());
         let running = running.map_err(|error| error.to_string())?;
         match tokio::time::timeout(PATIENCE, running.finish()).await {
             Ok(Ok((status, _))) if status.success() => Ok(()),
@@ -138,12 +142,12 @@ impl Sandbox {
                 Err(format!("{status}: {}", words.trim()))
             }
             Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err(format!("the smallest job takes over {} s", PATIENCE.as_secs())),
+            Err(_) => Err(format!("the smallest command takes over {} s", PATIENCE.as_secs())),
         }
     }
 
-    fn order(&self, kind: SandboxKind, job: Job) -> Order {
+    fn instructions(&self, kind: SandboxKind, sandboxed: SandboxedCommand) -> ChildInstructions {
         let parent = rustix::process::getpid().as_raw_nonzero().get();
-        Order { kind, job, parent, program: self.program.clone() }
+        ChildInstructions { kind, sandboxed, parent, program: self.program.clone() }
     }
 }

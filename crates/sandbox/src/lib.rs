@@ -4,9 +4,10 @@
 //! There are two kinds. *Bubblewrap*: namespaces, and inside them Landlock and seccomp. *Landlock*:
 //! Landlock and a seccomp filter that allows no socket. If neither works, no command runs.
 //!
-//! No job gets the machine's network. A *proxied* job has a network namespace with nothing but a
-//! loopback port. The child hands the listening socket of that port to the caller over an inherited
-//! descriptor, and the caller serves it with a proxy that decides where each connection leads.
+//! No command gets the machine's network. A *proxied* command has a network namespace with nothing
+//! but a loopback port. The child hands the listening socket of that port to the caller over an
+//! inherited descriptor, and the caller serves it with a proxy that decides where each connection
+//! leads.
 //!
 //! Nothing here restricts the process that calls it. A child is this program started again as
 //! `supervise`, which starts itself once more as `confine`. That is a fresh process with one
@@ -18,16 +19,16 @@
 
 mod bubblewrap;
 mod child;
-mod job;
 mod kind;
 mod proxied;
 mod running;
+mod sandboxed_command;
 mod scratch;
 mod seccomp;
 
 pub use child::{MayRead, child, hold_for_program, hold_this_process};
-pub use job::{Bounds, Input, Job, Network};
 pub use kind::{NoSandbox, Program, Sandbox, SandboxKind};
 pub use proxied::PROXY_PORT;
 pub use running::{Running, SandboxError, trusted};
+pub use sandboxed_command::{Bounds, CommandInput, Network, SandboxedCommand};
 pub use scratch::{Scratch, real_path};

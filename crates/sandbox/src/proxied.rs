@@ -1,9 +1,9 @@
-//! The only port of a job with a proxied network, and how it is handed out.
+//! The only port of a command with a proxied network, and how it is handed out.
 //!
-//! The child listens on it inside the job's own network namespace and sends the listening socket up
-//! through its standard input, which is one end of a pair of sockets. A socket belongs to the
-//! namespace in which it was made, so the process outside answers connections from inside without a
-//! helper in between. The pair is closed before the command runs.
+//! The child listens on it inside the command's own network namespace and sends the listening
+//! socket up through its standard input, which is one end of a pair of sockets. A socket belongs to
+//! the namespace in which it was made, so the process outside answers connections from inside
+//! without a helper in between. The pair is closed before the command runs.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,8 +16,8 @@ use rustix::net::{
 };
 use tokio::net::UnixStream;
 
-/// The port of the proxy inside the job. It is always free, because nothing else runs in a fresh
-/// namespace.
+/// The port of the proxy inside the command. It is always free, because nothing else runs in a
+/// fresh namespace.
 pub const PROXY_PORT: u16 = 3128;
 
 /// The variables by which programs find a proxy.

@@ -11,8 +11,8 @@ use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::child::SUPERVISE;
-use crate::job::Order;
-use crate::{Input, Network, NoSandbox, proxied};
+use crate::sandboxed_command::ChildInstructions;
+use crate::{CommandInput, Network, NoSandbox, proxied};
 
 const CHUNK: usize = 8 * 1024;
 
@@ -35,23 +35,26 @@ pub enum SandboxError {
     Read(#[from] io::Error),
 }
 
-/// A running job. Dropping it ends all of its processes.
+/// A running command. Dropping it ends all of its processes.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     group: Option<Pid>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    /// The socket through which a job with a proxied network sends its listener.
+    /// The socket through which a command with a proxied network sends its listener.
     handed: Option<UnixStream>,
-    input: Input,
+    input: CommandInput,
 }
 
 impl Running {
     #[allow(clippy::disallowed_methods, reason = "the one place where commands are started")]
-    pub(crate) fn start(order: &Order, stdin: Stdio) -> Result<Self, SandboxError> {
-        let json = serde_json::to_string(order).map_err(io::Error::other);
-        let (stdin, handed) = match order.job.network {
+    pub(crate) fn start(
+        instructions: &ChildInstructions,
+        stdin: Stdio,
+    ) -> Result<Self, SandboxError> {
+        let json = serde_json::to_string(instructions).map_err(io::Error::other);
+        let (stdin, handed) = match instructions.sandboxed.network {
             Network::None => (stdin, None),
             Network::Proxied => {
                 let (ours, theirs) = UnixStream::pair().map_err(SandboxError::Start)?;
@@ -60,8 +63,8 @@ impl Running {
                 (Stdio::from(OwnedFd::from(theirs)), Some(ours))
             }
         };
-        let child = Command::new(&order.program.path)
-            .args(&order.program.arguments)
+        let child = Command::new(&instructions.program.path)
+            .args(&instructions.program.arguments)
             .args([SUPERVISE, &json.map_err(SandboxError::Start)?])
             .env_clear()
             .current_dir("/")
@@ -73,7 +76,7 @@ impl Running {
             .map_err(SandboxError::Start)?;
         let mut running = Self::of(child);
         running.handed = handed;
-        running.input = order.job.input;
+        running.input = instructions.sandboxed.input;
         Ok(running)
     }
 
@@ -81,24 +84,24 @@ impl Running {
         // The child leads a group or makes itself the leader of one, so its id is the group's id.
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        Self { child, group, stdout, stderr, handed: None, input: Input::Given }
+        Self { child, group, stdout, stderr, handed: None, input: CommandInput::Given }
     }
 
-    /// The listener of a job with a proxied network, available once: its owner answers the job's
-    /// connections. `None` for any other job.
+    /// The listener of a command with a proxied network, available once: its owner answers the
+    /// command's connections. `None` for any other command.
     pub async fn take_listener(&mut self) -> Option<io::Result<TcpListener>> {
         let handed = self.handed.as_ref()?;
         let taken = match tokio::time::timeout(PATIENCE, proxied::take(handed)).await {
             Ok(taken) => taken,
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
         };
-        if self.input == Input::Given {
+        if self.input == CommandInput::Given {
             self.handed = None;
         }
         Some(taken)
     }
 
-    /// The writer for a job's input, available once; if the network is proxied, only after the
+    /// The writer for a command's input, available once; if the network is proxied, only after the
     /// listener was taken.
     pub fn take_input(&mut self) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
         if let Some(handed) = self.handed.take() {
@@ -143,7 +146,7 @@ impl Running {
         Ok(status)
     }
 
-    /// Ends all processes of the job now.
+    /// Ends all processes of the command now.
     pub fn kill(&mut self) {
         if let Some(group) = self.group.take() {
             // The group may be gone or may not exist yet; the child itself is killed below in any

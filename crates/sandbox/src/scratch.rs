@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A folder for temporary files of one job. It is removed when dropped; leftovers of a crash are
-/// removed when the next one is made.
+/// A folder for temporary files of one command. It is removed when dropped; leftovers of a crash
+/// are removed when the next one is made.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 

@@ -1,11 +1,11 @@
 //! System calls that no command of an agent needs and that could lead out: sockets (including those
 //! of this machine, behind which daemons listen), other ways to make a socket, other processes'
-//! memory, namespaces and mounts, leaving the group by which a job is killed, raising its own
+//! memory, namespaces and mounts, leaving the group by which a command is killed, raising its own
 //! limits. Everything else is allowed; Landlock restricts files.
 //!
-//! A job with a proxied network may make TCP sockets, which reach only the one port of its
-//! namespace. No job in any kind of sandbox may make a Unix socket, except a pair of two that are
-//! permanently connected to each other. A pair of datagram sockets is refused, because it could
+//! A command with a proxied network may make TCP sockets, which reach only the one port of its
+//! namespace. No command in any kind of sandbox may make a Unix socket, except a pair of two that
+//! are permanently connected to each other. A pair of datagram sockets is refused, because it could
 //! still send to any other socket by its path.
 
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use onyx_types::{
 use super::calls::Words;
 use super::encode::{Ability, encode};
 use crate::gguf::Gguf;
-use crate::worker::{AnswerEnd, Chat, Keeper, Order, OrderReplies, Reply};
+use crate::worker::{AnswerEnd, Chat, Keeper, Reply, RequestReplies, WorkerRequest};
 
 /// Models with fewer parameters cannot choose tools: SmolLM2-135M chose the right one 2 times in
 /// 10.
@@ -103,7 +103,7 @@ struct Running {
 
 enum Phase {
     Request(Box<Chat>),
-    Body(OrderReplies),
+    Body(RequestReplies),
     Over,
 }
 
@@ -128,11 +128,11 @@ impl Running {
     }
 
     async fn request(&self, chat: Chat) -> Result<Phase, ModelFailure> {
-        let asked = self.keeper.ask(|id| Order::Generate { id, chat });
+        let asked = self.keeper.ask(|id| WorkerRequest::Generate { id, chat });
         Ok(Phase::Body(self.unless_cancelled(asked).await??))
     }
 
-    async fn read(&mut self, mut answer: OrderReplies) -> Result<Phase, ModelFailure> {
+    async fn read(&mut self, mut answer: RequestReplies) -> Result<Phase, ModelFailure> {
         let reply = self.unless_cancelled(answer.next()).await??;
         let mut events = Vec::new();
         let phase = match reply {

@@ -96,8 +96,11 @@ fn mean(states: &[f32]) -> Result<Vec<f32>, String> {
 
 /// Checks the library before each use, because it is run as code.
 fn check_library(path: &Path) -> Result<(), Refusal> {
-    let parts = Weights::named(MINILM).and_then(Weights::parts).unwrap_or_default();
-    let expected = parts.iter().find(|part| part.file == LIBRARY).map(|part| part.sha256);
+    let wheel_files = Weights::named(MINILM).and_then(Weights::wheel_files).unwrap_or_default();
+    let expected = wheel_files
+        .iter()
+        .find(|wheel_file| wheel_file.file == LIBRARY)
+        .map(|wheel_file| wheel_file.sha256);
     match sha256_of(path) {
         Ok(found) if Some(found.as_str()) == expected => Ok(()),
         Ok(_) => Err(refused(LIBRARY, "it is not the library that was installed")),

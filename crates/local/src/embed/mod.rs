@@ -17,7 +17,7 @@ use futures::stream::{StreamExt, TryStreamExt, iter};
 use onyx_types::{Embedded, Embedder, EmbedderIdentity, ModelFailure, TokenVectors};
 
 use crate::worker::{
-    FailedClass, Job, Keeper, Launch, MemoryRelease, Order, Refusal, Replies, Reply,
+    FailedClass, Keeper, Launch, MemoryRelease, Refusal, Replies, Reply, WorkerRequest, WorkerTask,
 };
 use crate::{Allowance, LOCAL, MINILM};
 
@@ -49,9 +49,9 @@ impl LocalEmbedder {
         allowance: Allowance,
         released: MemoryRelease,
     ) -> Self {
-        let job = Job::Embed { folder: folder.to_owned(), threads: allowance.threads };
+        let task = WorkerTask::Embed { folder: folder.to_owned(), threads: allowance.threads };
         Self {
-            keeper: Keeper::new(launch, job, allowance.idle, released),
+            keeper: Keeper::new(launch, task, allowance.idle, released),
             #[cfg(feature = "embed")]
             tokens: tokens::Tokens::of(folder),
         }
@@ -68,7 +68,7 @@ impl LocalEmbedder {
 
     async fn count(&self, text: &str) -> Result<usize, ModelFailure> {
         let text = text.to_owned();
-        match self.keeper.ask(|id| Order::Count { id, text }).await?.next().await? {
+        match self.keeper.ask(|id| WorkerRequest::Count { id, text }).await?.next().await? {
             Reply::Counted { tokens, .. } => Ok(tokens),
             other => Err(other.unexpected()),
         }
@@ -76,7 +76,7 @@ impl LocalEmbedder {
 
     async fn vector(&self, text: String) -> Result<Vec<f32>, ModelFailure> {
         check_length(&text)?;
-        match self.keeper.ask(|id| Order::Embed { id, text }).await?.next().await? {
+        match self.keeper.ask(|id| WorkerRequest::Embed { id, text }).await?.next().await? {
             Reply::Vector { values, .. } => Ok(values),
             other => Err(other.unexpected()),
         }
@@ -84,7 +84,7 @@ impl LocalEmbedder {
 
     async fn token_vectors(&self, text: String) -> Result<Embedded, ModelFailure> {
         check_length(&text)?;
-        match self.keeper.ask(|id| Order::EmbedTokens { id, text }).await?.next().await? {
+        match self.keeper.ask(|id| WorkerRequest::EmbedTokens { id, text }).await?.next().await? {
             Reply::TokenVectors { values, words, tokens, .. } => {
                 let garbled = |_| FailedClass::Unavailable.failure("a vector arrived damaged");
                 let bytes = STANDARD.decode(tokens).map_err(garbled)?;
@@ -141,34 +141,34 @@ impl Embedder for LocalEmbedder {
 pub(crate) fn work(
     folder: &Path,
     threads: usize,
-    orders: &Receiver<Order>,
+    requests: &Receiver<WorkerRequest>,
     replies: &mut Replies,
 ) -> Result<(), Refusal> {
     let mut model = minilm::MiniLm::load(folder, threads)?;
     let mut heard = replies.send(&Reply::Ready);
     while heard.is_ok()
-        && let Ok(order) = orders.recv()
+        && let Ok(request) = requests.recv()
     {
-        let reply = match order {
-            Order::Embed { id, text } => match model.vector(&text) {
+        let reply = match request {
+            WorkerRequest::Embed { id, text } => match model.vector(&text) {
                 Ok(values) => Reply::Vector { id, values },
                 Err(message) => Reply::Failed { id, class: FailedClass::Invalid, message },
             },
-            Order::EmbedTokens { id, text } => match model.token_vectors(&text) {
+            WorkerRequest::EmbedTokens { id, text } => match model.token_vectors(&text) {
                 Ok((values, TokenVectors { words, values: bytes })) => {
                     let bytes: Vec<u8> = bytes.into_iter().map(i8::cast_unsigned).collect();
                     Reply::TokenVectors { id, values, words, tokens: STANDARD.encode(bytes) }
                 }
                 Err(message) => Reply::Failed { id, class: FailedClass::Invalid, message },
             },
-            Order::Count { id, text } => Reply::Counted { id, tokens: model.tokens(&text) },
-            Order::Generate { id, .. } => Reply::Failed {
+            WorkerRequest::Count { id, text } => Reply::Counted { id, tokens: model.tokens(&text) },
+            WorkerRequest::Generate { id, .. } => Reply::Failed {
                 id,
                 class: FailedClass::Invalid,
                 message: "this model embeds text and cannot chat".to_owned(),
             },
             // Computing a vector takes less time than checking whether it is still wanted.
-            Order::Cancel { .. } => continue,
+            WorkerRequest::Cancel { .. } => continue,
         };
         heard = replies.send(&reply);
     }
@@ -179,7 +179,7 @@ pub(crate) fn work(
 pub(crate) fn work(
     _: &Path,
     _: usize,
-    _: &Receiver<Order>,
+    _: &Receiver<WorkerRequest>,
     _: &mut Replies,
 ) -> Result<(), Refusal> {
     Err((FailedClass::Invalid, "this binary was built without the embedding model".to_owned()))

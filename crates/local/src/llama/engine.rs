@@ -3,15 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
+use super::cache_slot::{CacheSlot, Task};
 use super::native::{
     Batch, Context, First, Llama, Marks, Model, Output, Room, Sampler, Sampling, Token,
 };
 use super::pace::Pace;
-use super::slot::{Slot, Task};
 use super::words::Utf8;
 use super::{Load, grammar};
 use crate::chat::Template;
-use crate::worker::{AnswerEnd, Chat, FailedClass, NobodyListens, Order, Refusal, Replies, Reply};
+use crate::worker::{
+    AnswerEnd, Chat, FailedClass, NobodyListens, Refusal, Replies, Reply, WorkerRequest,
+};
 
 /// How many answers are generated at once; others wait for a slot.
 const SLOTS: i32 = 4;
@@ -24,7 +26,7 @@ const BATCH: usize = 128;
 pub(super) fn work(
     llama: Llama,
     load: &Load<'_>,
-    orders: &Receiver<Order>,
+    requests: &Receiver<WorkerRequest>,
     replies: &mut Replies,
 ) -> Result<(), Refusal> {
     let unusable = |why: String| (FailedClass::Invalid, format!("{}: {why}", load.file.display()));
@@ -51,14 +53,14 @@ pub(super) fn work(
         template: template.map_err(unusable)?,
         marks,
         window: load.window as usize,
-        slots: (0..SLOTS).map(Slot::new).collect(),
+        slots: (0..SLOTS).map(CacheSlot::new).collect(),
         waiting: VecDeque::new(),
         uses: 0,
         pace: Pace::new(load.threads),
     };
     if replies.send(&Reply::Ready).is_ok() {
         // The engine returns when its reader is gone, which is not a failure.
-        let NobodyListens = engine.run(orders, replies);
+        let NobodyListens = engine.run(requests, replies);
     }
     Ok(())
 }
@@ -70,17 +72,17 @@ struct Engine<'m> {
     /// The marks that structure a conversation: only the template may write them.
     marks: Vec<String>,
     window: usize,
-    slots: Vec<Slot>,
+    slots: Vec<CacheSlot>,
     waiting: VecDeque<Task>,
     uses: u64,
     pace: Pace,
 }
 
 impl Engine<'_> {
-    fn run(&mut self, orders: &Receiver<Order>, replies: &mut Replies) -> NobodyListens {
+    fn run(&mut self, requests: &Receiver<WorkerRequest>, replies: &mut Replies) -> NobodyListens {
         let mut batch = Batch::default();
         loop {
-            if let Err(end) = self.hear(orders, replies) {
+            if let Err(end) = self.hear(requests, replies) {
                 return end;
             }
             self.admit();
@@ -90,42 +92,44 @@ impl Engine<'_> {
         }
     }
 
-    /// Receives the waiting orders; if there is no other work, waits for one.
+    /// Receives the waiting requests; if there is no other work, waits for one.
     fn hear(
         &mut self,
-        orders: &Receiver<Order>,
+        requests: &Receiver<WorkerRequest>,
         replies: &mut Replies,
     ) -> Result<(), NobodyListens> {
         let idle = self.waiting.is_empty() && self.slots.iter().all(|slot| slot.task.is_none());
         if idle {
-            let order = orders.recv().map_err(|_| NobodyListens)?;
+            let request = requests.recv().map_err(|_| NobodyListens)?;
             self.pace.look_around();
-            self.take(order, replies)?;
+            self.take(request, replies)?;
         }
         loop {
-            match orders.try_recv() {
-                Ok(order) => self.take(order, replies)?,
+            match requests.try_recv() {
+                Ok(request) => self.take(request, replies)?,
                 Err(TryRecvError::Empty) => return Ok(()),
                 Err(TryRecvError::Disconnected) => return Err(NobodyListens),
             }
         }
     }
 
-    fn take(&mut self, order: Order, replies: &mut Replies) -> Result<(), NobodyListens> {
-        match order {
-            Order::Generate { id, chat } => match self.task(id, &chat) {
+    fn take(&mut self, request: WorkerRequest, replies: &mut Replies) -> Result<(), NobodyListens> {
+        match request {
+            WorkerRequest::Generate { id, chat } => match self.task(id, &chat) {
                 Ok(task) => self.waiting.push_back(task),
                 Err((class, message)) => {
                     replies.send(&Reply::Failed { id, class, message })?;
                 }
             },
-            Order::Cancel { id } => {
+            WorkerRequest::Cancel { id } => {
                 self.waiting.retain(|task| task.id != id);
                 for slot in &mut self.slots {
                     slot.task.take_if(|task| task.id == id);
                 }
             }
-            Order::Embed { id, .. } | Order::EmbedTokens { id, .. } | Order::Count { id, .. } => {
+            WorkerRequest::Embed { id, .. }
+            | WorkerRequest::EmbedTokens { id, .. }
+            | WorkerRequest::Count { id, .. } => {
                 let message = "this model makes no vectors".to_owned();
                 replies.send(&Reply::Failed { id, class: FailedClass::Invalid, message })?;
             }
@@ -198,7 +202,7 @@ impl Engine<'_> {
     fn admit(&mut self) {
         while let Some(task) = self.waiting.pop_front() {
             let at_work = self.slots.iter().filter(|slot| slot.task.is_some());
-            let taken: usize = at_work.map(Slot::cells).sum();
+            let taken: usize = at_work.map(CacheSlot::cells).sum();
             let free = (0..self.slots.len())
                 .filter(|place| self.slots[*place].task.is_none())
                 .max_by_key(|place| {
@@ -222,7 +226,7 @@ impl Engine<'_> {
         self.slots[place].used = self.uses;
         self.slots[place].task = Some(task);
         // Idle conversations make room for those at work, the oldest first.
-        while self.slots.iter().map(Slot::cells).sum::<usize>() > self.window {
+        while self.slots.iter().map(CacheSlot::cells).sum::<usize>() > self.window {
             let resting = (0..self.slots.len())
                 .filter(|other| self.slots[*other].task.is_none())
                 .filter(|other| !self.slots[*other].tokens.is_empty())
@@ -262,7 +266,8 @@ impl Engine<'_> {
         });
         let mut heard: Vec<(usize, i32)> = Vec::new();
         for place in order {
-            let Slot { sequence, tokens, task: Some(task), .. } = &mut self.slots[place] else {
+            let CacheSlot { sequence, tokens, task: Some(task), .. } = &mut self.slots[place]
+            else {
                 continue;
             };
             let from = tokens.len();

@@ -4,11 +4,11 @@
 //! compiled into the binary (feature `llama`) for machines that have no package. Both are called
 //! through `native`, which holds all unsafe code.
 
+mod cache_slot;
 mod engine;
 mod grammar;
 mod native;
 mod pace;
-mod slot;
 mod words;
 
 use std::path::Path;
@@ -19,7 +19,7 @@ use native::Llama;
 use crate::gguf::Gguf;
 use crate::memory;
 use crate::weights::{ModelsFolder, Runtime};
-use crate::worker::{FailedClass, Order, Refusal, Replies};
+use crate::worker::{FailedClass, Refusal, Replies, WorkerRequest};
 
 /// What a process must load, and which resources it may use.
 pub(crate) struct Load<'a> {
@@ -43,14 +43,14 @@ impl Load<'_> {
 /// Runs the process's work: it receives conversations and sends words.
 pub(crate) fn work(
     load: &Load<'_>,
-    orders: &Receiver<Order>,
+    requests: &Receiver<WorkerRequest>,
     replies: &mut Replies,
 ) -> Result<(), Refusal> {
     let llama = match load.library {
         Some(folder) => loaded(folder)?,
         None => compiled_in()?,
     };
-    engine::work(llama, load, orders, replies)
+    engine::work(llama, load, requests, replies)
 }
 
 /// Checks the library before each use, because it is run as code.

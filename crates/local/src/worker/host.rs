@@ -10,11 +10,11 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 
-use super::protocol::{FailedClass, Job, Order, Reply};
+use super::protocol::{FailedClass, Reply, WorkerRequest, WorkerTask};
 use super::{Launch, MemoryRelease};
 
-/// How many orders may wait to be sent to the process.
-const ORDERS: usize = 64;
+/// How many requests may wait to be sent to the process.
+const REQUESTS: usize = 64;
 
 /// More replies than a model gives in one answer. A slower reader is dropped, because waiting for
 /// it would hold up all others.
@@ -23,7 +23,7 @@ const REPLIES: usize = 16 * 1024;
 /// A process with its model loaded. Dropping it ends the process.
 #[derive(Debug)]
 pub(super) struct Worker {
-    orders: mpsc::Sender<Order>,
+    requests: mpsc::Sender<WorkerRequest>,
     open: Open,
     next: AtomicU64,
 }
@@ -34,7 +34,7 @@ type Open = Arc<Mutex<Result<HashMap<u64, mpsc::Sender<Reply>>, ModelFailure>>>;
 impl Worker {
     pub(super) async fn start(
         launch: &Launch,
-        job: &Job,
+        task: &WorkerTask,
         released: MemoryRelease,
     ) -> Result<Self, ModelFailure> {
         let cannot = |error: std::io::Error| {
@@ -57,7 +57,7 @@ impl Worker {
         };
         tokio::spawn(log(BufReader::new(stderr).lines()));
         // If the process has ended already, its status says more than this error.
-        let _ = write(&mut stdin, job).await;
+        let _ = write(&mut stdin, task).await;
         let mut lines = BufReader::new(stdout).lines();
         match lines.next_line().await.ok().flatten().as_deref().map(serde_json::from_str) {
             Some(Ok(Reply::Ready)) => {}
@@ -65,24 +65,24 @@ impl Worker {
             Some(_) => return Err(FailedClass::Unavailable.failure(GARBLED)),
             None => return Err(ended(child.wait().await)),
         }
-        let (orders, receiver) = mpsc::channel(ORDERS);
+        let (requests, receiver) = mpsc::channel(REQUESTS);
         let open = Arc::new(Mutex::new(Ok(HashMap::new())));
         let running = run(child, stdin, lines, receiver, Arc::clone(&open));
         tokio::spawn(async move {
             running.await;
             released();
         });
-        Ok(Self { orders, open, next: AtomicU64::new(0) })
+        Ok(Self { requests, open, next: AtomicU64::new(0) })
     }
 
     pub(super) fn alive(&self) -> bool {
         locked(&self.open).is_ok()
     }
 
-    /// Sends an order; its replies come through the channel, which closes when the process ends.
+    /// Sends a request; its replies come through the channel, which closes when the process ends.
     pub(super) async fn ask(
         &self,
-        order: impl FnOnce(u64) -> Order,
+        request: impl FnOnce(u64) -> WorkerRequest,
     ) -> Result<(u64, mpsc::Receiver<Reply>), ModelFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = mpsc::channel(REPLIES);
@@ -90,12 +90,12 @@ impl Worker {
             Ok(open) => open.insert(id, sender),
             Err(ended) => return Err(ended.clone()),
         };
-        self.tell(order(id)).await?;
+        self.tell(request(id)).await?;
         Ok((id, receiver))
     }
 
-    pub(super) async fn tell(&self, order: Order) -> Result<(), ModelFailure> {
-        self.orders.send(order).await.map_err(|_| self.why_ended())
+    pub(super) async fn tell(&self, request: WorkerRequest) -> Result<(), ModelFailure> {
+        self.requests.send(request).await.map_err(|_| self.why_ended())
     }
 
     /// Drops an answer that no caller waits for any more.
@@ -103,9 +103,9 @@ impl Worker {
         if let Ok(open) = &mut *locked(&self.open) {
             open.remove(&id);
         }
-        // If the queue of orders is full, the cancellation is dropped and the process finishes one
-        // unused answer.
-        let _ = self.orders.try_send(Order::Cancel { id });
+        // If the queue of requests is full, the cancellation is dropped and the process finishes
+        // one unused answer.
+        let _ = self.requests.try_send(WorkerRequest::Cancel { id });
     }
 
     pub(super) fn why_ended(&self) -> ModelFailure {
@@ -121,17 +121,17 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends orders and distributes replies until the process ends or all senders are gone.
+/// Sends requests and distributes replies until the process ends or all senders are gone.
 async fn run(
     mut child: Child,
     mut stdin: ChildStdin,
     mut lines: Lines<BufReader<ChildStdout>>,
-    mut orders: mpsc::Receiver<Order>,
+    mut requests: mpsc::Receiver<WorkerRequest>,
     open: Open,
 ) {
     let writing = async {
-        while let Some(order) = orders.recv().await {
-            if write(&mut stdin, &order).await.is_err() {
+        while let Some(request) = requests.recv().await {
+            if write(&mut stdin, &request).await.is_err() {
                 // Reading the process's output will show why writing failed.
                 std::future::pending::<()>().await;
             }

@@ -7,13 +7,13 @@ use onyx_types::ModelFailure;
 use tokio::sync::mpsc;
 
 use super::host::Worker;
-use super::protocol::{Job, Order, Reply};
+use super::protocol::{Reply, WorkerRequest, WorkerTask};
 use super::{Launch, MemoryRelease};
 
 #[derive(Debug)]
 pub(crate) struct Keeper {
     launch: Launch,
-    job: Job,
+    task: WorkerTask,
     idle: Duration,
     released: MemoryRelease,
     state: Arc<Mutex<State>>,
@@ -30,19 +30,24 @@ struct State {
 }
 
 impl Keeper {
-    pub(crate) fn new(launch: Launch, job: Job, idle: Duration, released: MemoryRelease) -> Self {
+    pub(crate) fn new(
+        launch: Launch,
+        task: WorkerTask,
+        idle: Duration,
+        released: MemoryRelease,
+    ) -> Self {
         let (state, starting) = (Arc::default(), tokio::sync::Mutex::default());
-        Self { launch, job, idle, released, state, starting }
+        Self { launch, task, idle, released, state, starting }
     }
 
-    /// Sends an order to the process, which is started if necessary.
+    /// Sends a request to the process, which is started if necessary.
     pub(crate) async fn ask(
         &self,
-        order: impl FnOnce(u64) -> Order,
-    ) -> Result<OrderReplies, ModelFailure> {
+        request: impl FnOnce(u64) -> WorkerRequest,
+    ) -> Result<RequestReplies, ModelFailure> {
         let lease = self.lease().await?;
-        let (id, replies) = lease.worker.ask(order).await?;
-        Ok(OrderReplies { id, replies, lease, open: true })
+        let (id, replies) = lease.worker.ask(request).await?;
+        Ok(RequestReplies { id, replies, lease, open: true })
     }
 
     /// Whether a process holds the model in memory.
@@ -58,7 +63,7 @@ impl Keeper {
         if let Some(lease) = self.running() {
             return Ok(lease);
         }
-        let worker = Arc::new(Worker::start(&self.launch, &self.job, self.released).await?);
+        let worker = Arc::new(Worker::start(&self.launch, &self.task, self.released).await?);
         let mut state = locked(&self.state);
         state.worker = Some(Arc::clone(&worker));
         Ok(self.taken(&mut state, worker))
@@ -110,8 +115,8 @@ impl Drop for Lease {
     }
 }
 
-/// The replies to one order.
-pub(crate) struct OrderReplies {
+/// The replies to one request.
+pub(crate) struct RequestReplies {
     id: u64,
     replies: mpsc::Receiver<Reply>,
     lease: Lease,
@@ -119,7 +124,7 @@ pub(crate) struct OrderReplies {
     open: bool,
 }
 
-impl OrderReplies {
+impl RequestReplies {
     pub(crate) async fn next(&mut self) -> Result<Reply, ModelFailure> {
         let reply = self.replies.recv().await;
         self.open = reply.as_ref().is_some_and(|reply| !reply.is_last());
@@ -132,7 +137,7 @@ impl OrderReplies {
 }
 
 /// Cancels the answer when its reader goes away.
-impl Drop for OrderReplies {
+impl Drop for RequestReplies {
     fn drop(&mut self) {
         if self.open {
             self.lease.worker.forget(self.id);

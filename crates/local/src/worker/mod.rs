@@ -2,16 +2,18 @@
 //! Ending it frees its memory, and a file that makes a C++ library abort ends only that process.
 //!
 //! The process runs the same program, started with `Launch`'s arguments. It reads one JSON object a
-//! line from stdin, the first of them the `Job`, and answers on stdout. Its environment is empty,
-//! and it ends when its stdin ends.
+//! line from stdin, the first of them the `WorkerTask`, and answers on stdout. Its environment is
+//! empty, and it ends when its stdin ends.
 
 mod host;
 mod keeper;
 mod protocol;
 mod replies;
 
-pub(crate) use keeper::{Keeper, OrderReplies};
-pub(crate) use protocol::{AnswerEnd, Chat, ChatMessage, FailedClass, Job, Order, Reply};
+pub(crate) use keeper::{Keeper, RequestReplies};
+pub(crate) use protocol::{
+    AnswerEnd, Chat, ChatMessage, FailedClass, Reply, WorkerRequest, WorkerTask,
+};
 pub(crate) use replies::{NobodyListens, Refusal, Replies};
 
 use std::ffi::OsString;

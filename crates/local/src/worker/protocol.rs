@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The task of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Job {
+pub(crate) enum WorkerTask {
     Embed {
         /// The folder that holds the model, its tokenizer and the runtime's library.
         folder: PathBuf,
@@ -24,7 +24,7 @@ pub(crate) enum Job {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Order {
+pub(crate) enum WorkerRequest {
     Embed {
         id: u64,
         text: String,
@@ -42,7 +42,7 @@ pub(crate) enum Order {
         id: u64,
         chat: Chat,
     },
-    /// Cancels an order whose answer is no longer needed.
+    /// Cancels a request whose answer is no longer needed.
     Cancel {
         id: u64,
     },
@@ -116,7 +116,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// The id of the order; `None` for a reply about the whole process.
+    /// The id of the request; `None` for a reply about the whole process.
     pub(crate) const fn id(&self) -> Option<u64> {
         match self {
             Self::Ready | Self::Broken { .. } => None,
@@ -129,7 +129,7 @@ impl Reply {
         }
     }
 
-    /// Whether this is the last reply to its order.
+    /// Whether this is the last reply to its request.
     pub(crate) const fn is_last(&self) -> bool {
         match self {
             Self::Ready | Self::Piece { .. } => false,
@@ -142,7 +142,7 @@ impl Reply {
         }
     }
 
-    /// The failure of an order that got this unexpected reply.
+    /// The failure of a request that got this unexpected reply.
     pub(crate) fn unexpected(&self) -> ModelFailure {
         FailedClass::Unavailable.failure(format!("the model's process answered {self:?}"))
     }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use onyx_egress::Address;
-use onyx_sandbox::{Bounds, Input, Job, Network, Scratch};
+use onyx_sandbox::{Bounds, CommandInput, Network, SandboxedCommand, Scratch};
 use tokio::net::TcpListener;
 
 use super::McpSetup;
@@ -84,17 +84,17 @@ async fn started(
     let mut writable = real(&settings.folders.write)?;
     writable.push(scratch.path().to_owned());
     let hosts = settings.hosts().map_err(failed)?;
-    let job = Job {
+    let sandboxed = SandboxedCommand {
         argv: argv(setup, settings)?,
         folder: scratch.path().to_owned(),
         readable: real(&settings.folders.read)?,
         writable,
         scratch: scratch.path().to_owned(),
         network: if hosts.is_empty() { Network::None } else { Network::Proxied },
-        input: Input::Written,
+        input: CommandInput::Written,
         bounds: Bounds { cpu_seconds: u64::from(u32::MAX), ..Bounds::default() },
     };
-    let running = setup.sandbox.start(job, Stdio::piped()).await;
+    let running = setup.sandbox.start(sandboxed, Stdio::piped()).await;
     let mut running = running.map_err(|error| failed(error.to_string()))?;
     let proxy = match running.take_listener().await {
         None => None,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use onyx_egress::HostPort;
 use onyx_mcp::Folders;
 use onyx_mcp::program::ProgramLog;
-use onyx_sandbox::{Bounds, Input, Job, Network, Sandbox, Scratch};
+use onyx_sandbox::{Bounds, CommandInput, Network, Sandbox, SandboxedCommand, Scratch};
 use onyx_tools::Web;
 use onyx_types::Clock;
 use tokio::net::TcpListener;
@@ -61,8 +61,8 @@ impl Launcher {
         let scratch =
             scratch.map_err(|why| failed(format!("its folder cannot be created: {why}")))?;
         let network = if order.hosts.is_empty() { Network::None } else { Network::Proxied };
-        let job = job(&order, &scratch, network)?;
-        let running = self.sandbox.start(job, Stdio::piped()).await;
+        let sandboxed = sandboxed(&order, &scratch, network)?;
+        let running = self.sandbox.start(sandboxed, Stdio::piped()).await;
         let mut running = running.map_err(|error| failed(error.to_string()))?;
         let proxy = match running.take_listener().await {
             None => None,
@@ -78,7 +78,11 @@ impl Launcher {
     }
 }
 
-fn job(order: &LaunchOrder, scratch: &Scratch, network: Network) -> Result<Job, PluginError> {
+fn sandboxed(
+    order: &LaunchOrder,
+    scratch: &Scratch,
+    network: Network,
+) -> Result<SandboxedCommand, PluginError> {
     let failed = PluginError::NotStarted;
     let real = |paths: &[PathBuf]| {
         let real = |path: &PathBuf| {
@@ -96,14 +100,14 @@ fn job(order: &LaunchOrder, scratch: &Scratch, network: Network) -> Result<Job, 
     if argv.iter().any(|word| word.contains('\0')) {
         return Err(failed("an argument holds a NUL character".to_owned()));
     }
-    Ok(Job {
+    Ok(SandboxedCommand {
         argv,
         folder: order.folder.clone(),
         readable: real(&order.folders.read)?,
         writable,
         scratch: scratch.path().to_owned(),
         network,
-        input: Input::Written,
+        input: CommandInput::Written,
         bounds: BOUNDS,
     })
 }

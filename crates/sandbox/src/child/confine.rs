@@ -10,8 +10,10 @@ use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 
 use super::watch::tasks;
 use super::{NETWORK_FILES, SYSTEM_FILES};
-use crate::job::Order;
-use crate::{Bounds, Input, Job, Network, SandboxKind, bubblewrap, proxied, seccomp};
+use crate::sandboxed_command::ChildInstructions;
+use crate::{
+    Bounds, CommandInput, Network, SandboxKind, SandboxedCommand, bubblewrap, proxied, seccomp,
+};
 
 /// The first version that restricts signals: without that, a command could kill the process above
 /// it.
@@ -30,30 +32,31 @@ const OPEN_FILES: u64 = 1_024;
 const ADDRESS_SPACE: u64 = 64 * 1024 * 1024 * 1024;
 
 /// Restricts this process permanently and becomes the command. Returns only on failure.
-pub(super) fn confine(order: &Order) -> Result<ExitCode, String> {
-    let job = &order.job;
-    std::env::set_current_dir(&job.folder)
-        .map_err(|error| format!("{} cannot be entered: {error}", job.folder.display()))?;
+pub(super) fn confine(instructions: &ChildInstructions) -> Result<ExitCode, String> {
+    let sandboxed = &instructions.sandboxed;
+    std::env::set_current_dir(&sandboxed.folder)
+        .map_err(|error| format!("{} cannot be entered: {error}", sandboxed.folder.display()))?;
     setpriority_process(None, 0).map_err(|error| format!("its priority cannot be set: {error}"))?;
-    if job.network == Network::Proxied {
+    if sandboxed.network == Network::Proxied {
         // The port is opened only inside namespaces, because elsewhere it would be one of this
         // machine's.
-        if order.kind != SandboxKind::Bubblewrap {
+        if instructions.kind != SandboxKind::Bubblewrap {
             return Err("there is no network of its own here".to_owned());
         }
         proxied::hand_out().map_err(|error| format!("the proxy cannot be reached: {error}"))?;
     }
-    limit(&job.bounds, order.kind).map_err(|error| format!("the limits cannot be set: {error}"))?;
-    let held = hold(job, order.kind).map_err(|error| format!("Landlock: {error}"))?;
-    match (order.kind, held) {
-        // Namespaces are enough by themselves, so a job also runs on a kernel without Landlock.
+    limit(&sandboxed.bounds, instructions.kind)
+        .map_err(|error| format!("the limits cannot be set: {error}"))?;
+    let held = hold(sandboxed, instructions.kind).map_err(|error| format!("Landlock: {error}"))?;
+    match (instructions.kind, held) {
+        // Namespaces are enough by themselves, so a command also runs on a kernel without Landlock.
         (SandboxKind::Bubblewrap, _) | (SandboxKind::Landlock, RulesetStatus::FullyEnforced) => {}
         (SandboxKind::Landlock, status) => {
             return Err(format!("Landlock holds only in part: {status:?}"));
         }
     }
-    seccomp::apply(job.network).map_err(|error| format!("seccomp: {error}"))?;
-    become_command(job)
+    seccomp::apply(sandboxed.network).map_err(|error| format!("seccomp: {error}"))?;
+    become_command(sandboxed)
 }
 
 /// Whether this kernel can confine a command with Landlock alone. Restricts nothing.
@@ -137,7 +140,7 @@ fn ruleset(level: CompatLevel) -> Result<RulesetCreated, RulesetError> {
         .create()
 }
 
-fn hold(job: &Job, kind: SandboxKind) -> Result<RulesetStatus, RulesetError> {
+fn hold(sandboxed: &SandboxedCommand, kind: SandboxKind) -> Result<RulesetStatus, RulesetError> {
     let level = match kind {
         SandboxKind::Bubblewrap => CompatLevel::BestEffort,
         SandboxKind::Landlock => CompatLevel::HardRequirement,
@@ -151,7 +154,7 @@ fn hold(job: &Job, kind: SandboxKind) -> Result<RulesetStatus, RulesetError> {
         SandboxKind::Bubblewrap => (&["/proc"], &["/tmp", "/dev"]),
         SandboxKind::Landlock => (&[], &[]),
     };
-    let (network_files, relay): (&[&str], &[&str]) = match job.network {
+    let (network_files, relay): (&[&str], &[&str]) = match sandboxed.network {
         Network::None => (&[], &[]),
         Network::Proxied => (&NETWORK_FILES, &[bubblewrap::CHILD]),
     };
@@ -163,21 +166,21 @@ fn hold(job: &Job, kind: SandboxKind) -> Result<RulesetStatus, RulesetError> {
         .add_rules(path_beneath_rules(DEVICES, use_device))?
         .add_rules(path_beneath_rules(own_read, read))?
         .add_rules(path_beneath_rules(own_write, write))?
-        .add_rules(path_beneath_rules(&job.readable, read))?
-        .add_rules(path_beneath_rules(&job.writable, write))?
+        .add_rules(path_beneath_rules(&sandboxed.readable, read))?
+        .add_rules(path_beneath_rules(&sandboxed.writable, write))?
         .restrict_self()?;
     Ok(status.ruleset)
 }
 
 #[allow(clippy::disallowed_methods, reason = "this process is the sandbox's own")]
-fn become_command(job: &Job) -> Result<ExitCode, String> {
-    let (program, arguments) = job.argv.split_first().ok_or("there is no command")?;
+fn become_command(sandboxed: &SandboxedCommand) -> Result<ExitCode, String> {
+    let (program, arguments) = sandboxed.argv.split_first().ok_or("there is no command")?;
     let mut command = Command::new(program);
     command.args(arguments);
-    if job.network == Network::Proxied {
+    if sandboxed.network == Network::Proxied {
         command.envs(proxied::variables());
     }
-    if job.network == Network::Proxied && job.input == Input::Given {
+    if sandboxed.network == Network::Proxied && sandboxed.input == CommandInput::Given {
         // The supervisor sent the port's socket through this process's input, so the command must
         // not have it.
         command.stdin(Stdio::null());

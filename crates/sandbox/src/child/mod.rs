@@ -11,7 +11,7 @@ pub use confine::{MayRead, hold_for_program, hold_this_process};
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::job::Order;
+use crate::sandboxed_command::ChildInstructions;
 
 pub(crate) const SUPERVISE: &str = "supervise";
 const CONFINE: &str = "confine";
@@ -45,20 +45,20 @@ pub(crate) const NETWORK_FILES: [&str; 3] = ["/etc/hosts", "/etc/protocols", "/e
 /// Runs the child from start to end. Takes the arguments after the program's own.
 pub fn child(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     let arguments: Vec<String> = arguments.into_iter().collect();
-    let (stage, order) = match arguments.as_slice() {
+    let (stage, instructions) = match arguments.as_slice() {
         [stage, host, port] if stage == CONNECT => {
             return connect::connect(host, port).unwrap_or_else(|why| not_run(&why));
         }
-        [stage, order] => (stage, order),
+        [stage, instructions] => (stage, instructions),
         _ => return not_run("its instructions are missing"),
     };
-    let order: Order = match serde_json::from_str(order) {
-        Ok(order) => order,
+    let instructions: ChildInstructions = match serde_json::from_str(instructions) {
+        Ok(instructions) => instructions,
         Err(error) => return not_run(&error.to_string()),
     };
     let ended = match stage.as_str() {
-        SUPERVISE => supervise::supervise(&order),
-        CONFINE => confine::confine(&order),
+        SUPERVISE => supervise::supervise(&instructions),
+        CONFINE => confine::confine(&instructions),
         other => Err(format!("there is no stage {other:?}")),
     };
     ended.unwrap_or_else(|why| not_run(&why))

@@ -1,7 +1,7 @@
-//! The bounds of a job as a whole, which no limit of one process enforces: how many processes there
-//! are, and how much memory and disk all of them use. They are checked from outside a few times a
-//! second, and at once when the machine has many more tasks than before: a fork bomb doubles faster
-//! than that, and the kernel's own limit of processes does not bind root.
+//! The bounds of a command as a whole, which no limit of one process enforces: how many processes
+//! there are, and how much memory and disk all of them use. They are checked from outside a few
+//! times a second, and at once when the machine has many more tasks than before: a fork bomb
+//! doubles faster than that, and the kernel's own limit of processes does not bind root.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,23 +9,25 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, getpid, getppid, kill_current_process_group};
 
 use super::say;
-use crate::job::Order;
+use crate::sandboxed_command::ChildInstructions;
 
 const EVERY: Duration = Duration::from_millis(150);
 const GLANCE: Duration = Duration::from_millis(10);
 
 /// Ends everything, including this process, when a bound is exceeded or the caller is gone.
 #[allow(clippy::disallowed_methods, reason = "this thread does nothing else")]
-pub(super) fn watch(order: &Order) {
-    let free = free_space(&order.job.scratch);
+pub(super) fn watch(instructions: &ChildInstructions) {
+    let free = free_space(&instructions.sandboxed.scratch);
     loop {
-        if let Some(why) = met(order, free) {
+        if let Some(why) = met(instructions, free) {
             say(&format!("[sandbox: stopped: {why}]"));
             // This cannot fail, because it is our own group. The command cannot leave the group.
             let _ = kill_current_process_group(Signal::KILL);
         }
         let (looked, tasks) = (Instant::now(), tasks());
-        while looked.elapsed() < EVERY && self::tasks() <= tasks + order.job.bounds.processes / 2 {
+        while looked.elapsed() < EVERY
+            && self::tasks() <= tasks + instructions.sandboxed.bounds.processes / 2
+        {
             std::thread::sleep(GLANCE);
         }
     }
@@ -38,9 +40,9 @@ pub(super) fn tasks() -> usize {
     total.and_then(|(_, total)| total.parse().ok()).unwrap_or_default()
 }
 
-fn met(order: &Order, free_at_start: u64) -> Option<String> {
-    let bounds = &order.job.bounds;
-    if getppid().map(Pid::as_raw_pid) != Some(order.parent) {
+fn met(instructions: &ChildInstructions, free_at_start: u64) -> Option<String> {
+    let bounds = &instructions.sandboxed.bounds;
+    if getppid().map(Pid::as_raw_pid) != Some(instructions.parent) {
         return Some("the process that started it is gone".to_owned());
     }
     let usage = usage(bounds.processes);
@@ -50,7 +52,7 @@ fn met(order: &Order, free_at_start: u64) -> Option<String> {
     if usage.memory > bounds.memory {
         return Some(format!("more than {} MiB of memory", bounds.memory / (1024 * 1024)));
     }
-    let used = free_at_start.saturating_sub(free_space(&order.job.scratch));
+    let used = free_at_start.saturating_sub(free_space(&instructions.sandboxed.scratch));
     (used > bounds.disk).then(|| format!("the disk lost {} MiB while it ran", used / (1024 * 1024)))
 }
 

@@ -21,7 +21,7 @@ async fn a_command_works_in_the_vault_and_says_how_it_ended() {
         assert!(ended.output.contains("mine\n") && ended.output.contains("oops\n"), "{kind:?}");
         assert_eq!(std::fs::read_to_string(place.path("vault/a/b/made.md")).unwrap(), "new\n");
         assert!(!place.path("vault/notes.md").exists());
-        let missing = place.job(&["no-such-program"]);
+        let missing = place.command(&["no-such-program"]);
         let mut running = place.sandbox.start(missing, Stdio::null()).await.unwrap();
         let told = running.next_output().await.unwrap().unwrap();
         let told = String::from_utf8_lossy(&told).into_owned();
@@ -78,10 +78,11 @@ async fn nothing_outside_can_be_written_or_changed() {
 async fn a_folder_that_may_only_be_read_stays_as_it_is() {
     for kind in KINDS {
         let place = Place::on(kind);
-        let mut job = place.job(&["sh", "-c", "cat notes.md; echo x > notes.md; rm notes.md"]);
-        job.readable = vec![place.path("vault")];
-        job.writable = vec![place.path("scratch")];
-        let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+        let mut command =
+            place.command(&["sh", "-c", "cat notes.md; echo x > notes.md; rm notes.md"]);
+        command.readable = vec![place.path("vault")];
+        command.writable = vec![place.path("scratch")];
+        let mut running = place.sandbox.start(command, Stdio::null()).await.unwrap();
         let mut said = Vec::new();
         while let Some(more) = running.next_output().await.unwrap() {
             said.extend_from_slice(&more);
@@ -204,13 +205,13 @@ async fn a_job_ends_when_the_process_above_it_dies() {
     for (number, kind) in KINDS.into_iter().enumerate() {
         let place = Place::on(kind);
         let mark = format!("88{number}17.{}", std::process::id());
-        // An order from a process that is not our parent looks like one whose giver died.
-        let job = place.job(&["sleep", &mark]);
-        let order = serde_json::json!({
-            "kind": kind, "job": job, "parent": 1, "program": program(),
+        // Instructions from a process that is not our parent look like those whose giver died.
+        let command = place.command(&["sleep", &mark]);
+        let instructions = serde_json::json!({
+            "kind": kind, "job": command, "parent": 1, "program": program(),
         });
         let child = std::process::Command::new(program().path)
-            .args(["supervise", &order.to_string()])
+            .args(["supervise", &instructions.to_string()])
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -241,5 +242,5 @@ async fn where_the_child_cannot_be_started_nothing_runs() {
     let error = sandbox.kind().await.unwrap_err();
     assert!(error.to_string().contains("Install the package `bubblewrap`"), "{error}");
     let place = Place::on(SandboxKind::Landlock);
-    assert!(sandbox.start(place.job(&["true"]), Stdio::null()).await.is_err());
+    assert!(sandbox.start(place.command(&["true"]), Stdio::null()).await.is_err());
 }

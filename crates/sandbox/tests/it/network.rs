@@ -1,5 +1,5 @@
-//! Tests sockets: no job in any kind of sandbox reaches those of this machine, and a job with a
-//! network reaches one port.
+//! Tests sockets: no command in any kind of sandbox reaches those of this machine, and a command
+//! with a network reaches one port.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Job, Network, PROXY_PORT, Running, SandboxKind};
+use onyx_sandbox::{Network, PROXY_PORT, Running, SandboxKind, SandboxedCommand};
 
 use crate::support::{ATTEMPTS, KINDS, Place};
 
@@ -52,8 +52,8 @@ async fn said(running: &mut Running) -> String {
     tokio::time::timeout(Duration::from_secs(120), all).await.expect("the command ends")
 }
 
-fn proxied(place: &Place, argv: &[&str]) -> Job {
-    Job { network: Network::Proxied, ..place.job(argv) }
+fn proxied(place: &Place, argv: &[&str]) -> SandboxedCommand {
+    SandboxedCommand { network: Network::Proxied, ..place.command(argv) }
 }
 
 #[tokio::test]
@@ -69,8 +69,8 @@ async fn no_job_makes_a_unix_socket_or_leads_to_one_by_a_pair() {
         let ports = [tcp.local_addr().unwrap(), udp.local_addr().unwrap()];
         let [tcp_port, udp_port] = ports.map(|address| address.port().to_string());
         let argv = ["python3", "-I", "try.py", &tcp_port, &udp_port];
-        let job = Job { network, ..place.job(&argv) };
-        let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+        let command = SandboxedCommand { network, ..place.command(&argv) };
+        let mut running = place.sandbox.start(command, Stdio::null()).await.unwrap();
         let _port = running.take_listener().await;
         let told = said(&mut running).await;
         assert!(!told.contains("OPEN"), "{kind:?} {network:?}: {told}");
@@ -94,8 +94,8 @@ async fn a_job_with_a_network_reaches_the_port_that_its_starter_answers() {
          s.sendall(b'from inside')\nprint('heard', s.recv(64).decode())\n\
          print(os.environ['https_proxy'], repr(os.read(0, 1)))\nprint(os.listdir('/proc/self/fd'))"
     );
-    let job = proxied(&place, &["python3", "-I", "-c", &script]);
-    let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+    let command = proxied(&place, &["python3", "-I", "-c", &script]);
+    let mut running = place.sandbox.start(command, Stdio::null()).await.unwrap();
     let listener = running.take_listener().await.expect("a port").unwrap();
     assert!(running.take_listener().await.is_none(), "it is handed out once");
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
@@ -115,13 +115,13 @@ async fn a_job_with_a_network_reaches_the_port_that_its_starter_answers() {
     assert!(std::net::TcpStream::connect(("127.0.0.1", PROXY_PORT)).is_err());
 }
 
-/// The descriptors that are open in a job without a network, which are those that this process
+/// The descriptors that are open in a command without a network, which are those that this process
 /// itself was started with.
 async fn open_without_network() -> String {
     let place = Place::on(SandboxKind::Bubblewrap);
     let script = "import os, socket\ns = open('/dev/null')\nprint(os.listdir('/proc/self/fd'))";
-    let job = place.job(&["python3", "-I", "-c", script]);
-    let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+    let command = place.command(&["python3", "-I", "-c", script]);
+    let mut running = place.sandbox.start(command, Stdio::null()).await.unwrap();
     said(&mut running).await.lines().last().unwrap_or_default().to_owned()
 }
 
@@ -129,8 +129,9 @@ async fn open_without_network() -> String {
 async fn a_program_that_knows_no_proxy_gets_through_by_the_relay() {
     let place = Place::on(SandboxKind::Bubblewrap);
     let relay = place.sandbox.proxy_command().replace("%h", "code.example").replace("%p", "22");
-    let job = proxied(&place, &["sh", "-c", &format!("(echo ping; cat) < /dev/null | {relay}")]);
-    let mut running = place.sandbox.start(job, Stdio::null()).await.unwrap();
+    let command =
+        proxied(&place, &["sh", "-c", &format!("(echo ping; cat) < /dev/null | {relay}")]);
+    let mut running = place.sandbox.start(command, Stdio::null()).await.unwrap();
     let listener = running.take_listener().await.expect("a port").unwrap();
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     let stream = listener.accept().await.unwrap().0.into_std().unwrap();
@@ -155,8 +156,8 @@ async fn a_program_that_knows_no_proxy_gets_through_by_the_relay() {
 #[tokio::test]
 async fn where_there_are_no_namespaces_there_is_no_network_and_it_is_said() {
     let place = Place::on(SandboxKind::Landlock);
-    let job = proxied(&place, &["true"]);
-    let error = place.sandbox.start(job, Stdio::null()).await.unwrap_err().to_string();
+    let command = proxied(&place, &["true"]);
+    let error = place.sandbox.start(command, Stdio::null()).await.unwrap_err().to_string();
     assert!(error.contains("commands have no network on this machine"), "{error}");
     assert!(error.contains("Install the package `bubblewrap`"), "{error}");
 }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Bounds, Job, Network, Program, Running, Sandbox, SandboxKind};
+use onyx_sandbox::{Bounds, Network, Program, Running, Sandbox, SandboxKind, SandboxedCommand};
 use tempfile::TempDir;
 
 /// Every kind is tested; one that does not work on this machine fails its tests.
@@ -72,21 +72,21 @@ impl Place {
         self.home.path().join(name)
     }
 
-    pub(crate) fn job(&self, argv: &[&str]) -> Job {
-        Job {
+    pub(crate) fn command(&self, argv: &[&str]) -> SandboxedCommand {
+        SandboxedCommand {
             argv: argv.iter().map(|word| (*word).to_owned()).collect(),
             folder: self.path("vault"),
             readable: Vec::new(),
             writable: vec![self.path("vault"), self.path("scratch")],
             scratch: self.path("scratch"),
             network: Network::None,
-            input: onyx_sandbox::Input::Given,
+            input: onyx_sandbox::CommandInput::Given,
             bounds: self.bounds,
         }
     }
 
     pub(crate) async fn start(&self, script: &str) -> Running {
-        self.sandbox.start(self.job(&["sh", "-c", script]), Stdio::null()).await.unwrap()
+        self.sandbox.start(self.command(&["sh", "-c", script]), Stdio::null()).await.unwrap()
     }
 
     /// Runs a shell script to its end.

@@ -32,8 +32,8 @@ struct WriterState {
 
 #[derive(Default)]
 struct Queue {
-    /// The queued jobs. There are never more jobs than callers that wait for them.
-    jobs: VecDeque<Box<dyn Job>>,
+    /// There are never more requests than callers that wait for them.
+    requests: VecDeque<Box<dyn QueuedRequest>>,
     closed: bool,
 }
 
@@ -88,7 +88,7 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
         let request = Request { durability, state: Some(State::Waiting(work)), sender };
-        lock(&self.state.queue).jobs.push_back(Box::new(request));
+        lock(&self.state.queue).requests.push_back(Box::new(request));
         if may_wait_here() {
             self.state.write_until(|| !receiver.is_empty());
         } else {
@@ -122,9 +122,9 @@ impl WriterState {
     fn serve(&self) {
         loop {
             {
-                let none = |queue: &mut Queue| queue.jobs.is_empty() && !queue.closed;
+                let none = |queue: &mut Queue| queue.requests.is_empty() && !queue.closed;
                 let waited = self.came.wait_while(lock(&self.queue), none);
-                if waited.unwrap_or_else(PoisonError::into_inner).jobs.is_empty() {
+                if waited.unwrap_or_else(PoisonError::into_inner).requests.is_empty() {
                     return;
                 }
             }
@@ -149,8 +149,8 @@ impl WriterState {
     fn write_group(&self, pen: &mut WriteConnection) -> bool {
         let group: Vec<_> = {
             let mut queue = lock(&self.queue);
-            let most = queue.jobs.len().min(GROUP);
-            queue.jobs.drain(..most).collect()
+            let most = queue.requests.len().min(GROUP);
+            queue.requests.drain(..most).collect()
         };
         let any = !group.is_empty();
         if any {
@@ -161,8 +161,8 @@ impl WriterState {
 }
 
 impl WriteConnection {
-    fn write(&mut self, group: Vec<Box<dyn Job>>) {
-        let derived = group.iter().all(|job| job.durability() == Durability::Normal);
+    fn write(&mut self, group: Vec<Box<dyn QueuedRequest>>) {
+        let derived = group.iter().all(|request| request.durability() == Durability::Normal);
         let wanted = if derived { Durability::Normal } else { Durability::Full };
         let mut waiting = group.into_iter();
         while waiting.len() > 0 {
@@ -174,8 +174,8 @@ impl WriteConnection {
                     Err(error)
                 }
             };
-            for job in settled {
-                job.reply(outcome.clone());
+            for request in settled {
+                request.reply(outcome.clone());
             }
         }
     }
@@ -190,7 +190,7 @@ impl WriteConnection {
 }
 
 /// A request without its types, so that many kinds can share a queue.
-trait Job: Send {
+trait QueuedRequest: Send {
     fn durability(&self) -> Durability;
 
     fn run(&mut self, connection: &Connection) -> Result<(), StoreError>;
@@ -210,7 +210,7 @@ enum State<T, F> {
     Ran(Result<T, StoreError>),
 }
 
-impl<T, F> Job for Request<T, F>
+impl<T, F> QueuedRequest for Request<T, F>
 where
     T: Send,
     F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
@@ -239,22 +239,23 @@ where
     }
 }
 
-/// Runs the jobs in one transaction, to the end or until the database gives up the whole
-/// transaction (as it may on a full disk). The jobs that it ran are added to `settled`, to be
+/// Runs the requests in one transaction, to the end or until the database gives up the whole
+/// transaction (as it may on a full disk). The requests that it ran are added to `settled`, to be
 /// answered with the outcome.
 fn transact(
     connection: &Connection,
-    waiting: &mut std::vec::IntoIter<Box<dyn Job>>,
-    settled: &mut Vec<Box<dyn Job>>,
+    waiting: &mut std::vec::IntoIter<Box<dyn QueuedRequest>>,
+    settled: &mut Vec<Box<dyn QueuedRequest>>,
 ) -> Result<(), StoreError> {
-    // A transaction is open here only if an earlier job panicked.
+    // A transaction is open here only if an earlier request panicked.
     roll_back(connection)
         .and_then(|()| execute(connection, "BEGIN IMMEDIATE"))
         .inspect_err(|_| settled.extend(&mut *waiting))?;
     let several = waiting.len() > 1;
-    for mut job in waiting {
-        let outcome = if several { run_alone(connection, &mut *job) } else { job.run(connection) };
-        settled.push(job);
+    for mut request in waiting {
+        let outcome =
+            if several { run_alone(connection, &mut *request) } else { request.run(connection) };
+        settled.push(request);
         if connection.is_autocommit() {
             return Err(outcome.err().unwrap_or_else(stopped));
         }
@@ -268,16 +269,16 @@ fn transact(
     })
 }
 
-/// Runs the job within a savepoint, so that an error undoes this job and no other.
-fn run_alone(connection: &Connection, job: &mut dyn Job) -> Result<(), StoreError> {
-    execute(connection, "SAVEPOINT job")?;
-    let outcome = job.run(connection);
+/// Runs the request within a savepoint, so that an error undoes this request and no other.
+fn run_alone(connection: &Connection, request: &mut dyn QueuedRequest) -> Result<(), StoreError> {
+    execute(connection, "SAVEPOINT request")?;
+    let outcome = request.run(connection);
     // The database may have given up the whole transaction, and the savepoint with it.
     if outcome.is_err() && !connection.is_autocommit() {
-        execute(connection, "ROLLBACK TO job")?;
+        execute(connection, "ROLLBACK TO request")?;
     }
     if !connection.is_autocommit() {
-        execute(connection, "RELEASE job")?;
+        execute(connection, "RELEASE request")?;
     }
     outcome
 }

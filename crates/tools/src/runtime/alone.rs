@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use onyx_sandbox::{Bounds, Input, Job, SandboxError, Scratch};
+use onyx_sandbox::{Bounds, CommandInput, SandboxError, SandboxedCommand, Scratch};
 
 use super::{Ending, Network, OutputBuffer, Runtime, not_run};
 use crate::ToolError;
@@ -24,7 +24,7 @@ impl Runtime {
         limit: Duration,
     ) -> Result<IsolatedCommand, ToolError> {
         let folder = self.make_scratch().await?;
-        let job = Job {
+        let sandboxed = SandboxedCommand {
             argv: argv(folder.path()),
             folder: folder.path().to_owned(),
             readable: Vec::new(),
@@ -34,10 +34,10 @@ impl Runtime {
                 Network::None => onyx_sandbox::Network::None,
                 Network::Servers(_) => onyx_sandbox::Network::Proxied,
             },
-            input: Input::Given,
+            input: CommandInput::Given,
             bounds: Bounds::default(),
         };
-        let (mut running, _proxy) = self.start_answered(job, Stdio::null(), network).await?;
+        let (mut running, _proxy) = self.start_answered(sandboxed, Stdio::null(), network).await?;
         let mut gathered = OutputBuffer::default();
         let work = async {
             while let Some(piece) = running.next_output().await? {

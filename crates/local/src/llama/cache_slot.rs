@@ -5,7 +5,7 @@ use super::words::Utf8;
 
 /// A sequence of the model's cache. It is kept between turns, so that a conversation that continues
 /// is not read again from its beginning.
-pub(super) struct Slot {
+pub(super) struct CacheSlot {
     pub(super) sequence: i32,
     /// The tokens of the conversation that the cache holds.
     pub(super) tokens: Vec<Token>,
@@ -35,7 +35,7 @@ impl Task {
     }
 }
 
-impl Slot {
+impl CacheSlot {
     pub(super) fn new(sequence: i32) -> Self {
         Self { sequence, tokens: Vec::new(), task: None, used: 0 }
     }

@@ -6,7 +6,7 @@ use crate::{Program, SandboxKind};
 
 /// A command, and the files and resources that it may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct SandboxedCommand {
     /// The program and its arguments; no shell reads them.
     pub argv: Vec<String>,
     /// The folder in which the command starts: one of the folders below, or a folder in one.
@@ -18,14 +18,14 @@ pub struct Job {
     /// One of `writable`, for temporary files. It is also the command's home.
     pub scratch: PathBuf,
     pub network: Network,
-    pub input: Input,
+    pub input: CommandInput,
     pub bounds: Bounds,
 }
 
 /// The command's standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Input {
-    /// The input with which the job is started; empty if its network is proxied.
+pub enum CommandInput {
+    /// The input with which the command is started; empty if its network is proxied.
     #[default]
     Given,
     /// Input that is written to [`crate::Running::take_input`], also if the network is proxied.
@@ -36,13 +36,13 @@ pub enum Input {
 pub enum Network {
     #[default]
     None,
-    /// No network of this machine either: a network namespace of its own, in which the job's caller
-    /// serves one loopback port ([`crate::PROXY_PORT`], [`crate::Running::take_listener`]). It
-    /// requires namespaces.
+    /// No network of this machine either: a network namespace of its own, in which the command's
+    /// caller serves one loopback port ([`crate::PROXY_PORT`], [`crate::Running::take_listener`]).
+    /// It requires namespaces.
     Proxied,
 }
 
-/// The limits of a job, for all its processes together.
+/// The limits of a command, for all its processes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub processes: usize,
@@ -64,10 +64,11 @@ impl Default for Bounds {
 
 /// The instructions of a child process, as JSON in its arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct ChildInstructions {
     pub(crate) kind: SandboxKind,
-    pub(crate) job: Job,
-    /// The process that gave the order; the job ends when that process is gone.
+    #[serde(rename = "job")]
+    pub(crate) sandboxed: SandboxedCommand,
+    /// The process that gave the instructions; the command ends when that process is gone.
     pub(crate) parent: i32,
     pub(crate) program: Program,
 }
