@@ -8,8 +8,8 @@ use onyx_egress::{Address, Egress};
 use serde_json::Value;
 
 use crate::oauth::{Consent, SignIn};
-use crate::peer::Peer;
 use crate::pins::ToolPin;
+use crate::server_connection::ServerConnection;
 use crate::transport::{HttpAccess, HttpTransport, Transport};
 use crate::{Elicitations, McpError, Opening};
 
@@ -25,7 +25,7 @@ pub struct ClientSetup {
 }
 
 /// A connected server.
-pub struct Client(Peer);
+pub struct Client(ServerConnection);
 
 impl Client {
     pub async fn connect(setup: ClientSetup) -> Result<Self, McpError> {
@@ -33,7 +33,7 @@ impl Client {
             setup;
         let access = HttpAccess { headers, sign_in, consent, elicitations };
         let transport = Transport::Http(Arc::new(HttpTransport::new(address, &egress, access)));
-        Ok(Self(Peer::connect(transport, opening, elicitations).await?))
+        Ok(Self(ServerConnection::connect(transport, opening, elicitations).await?))
     }
 
     /// The usable tools.

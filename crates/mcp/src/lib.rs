@@ -17,10 +17,10 @@ mod error;
 pub mod granting;
 mod mirrored;
 pub mod oauth;
-mod peer;
 mod pins;
 pub mod program;
 mod result;
+mod server_connection;
 mod servers;
 pub mod serving;
 mod settings;
@@ -30,8 +30,8 @@ mod wire;
 
 pub use client::{Client, ClientSetup};
 pub use error::McpError;
-pub use peer::Opening;
 pub use pins::ToolPin;
+pub use server_connection::Opening;
 pub use servers::{McpServers, McpSetup, OfferedTool, OfferedToolState, ServerStatus, ServerView};
 pub use settings::{
     BadMcpSettings, Folders, McpSettings, ServerSettings, ToolChoice, from_others, parse_hosts,

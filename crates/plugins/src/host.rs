@@ -119,7 +119,7 @@ enum Ending {
 
 impl Host {
     pub(crate) fn new(setup: HostSetup) -> Self {
-        let names = setup.package.part.connectors.iter().map(|connector| connector.name.clone());
+        let names = setup.package.onyx.connectors.iter().map(|connector| connector.name.clone());
         let mailboxes = names.map(|name| (name, Mailbox::default())).collect();
         let (phase, _) = watch::channel(Phase::Idle);
         Self {
@@ -248,7 +248,7 @@ impl Host {
     }
 
     pub(crate) fn wants(&self, event: HookEvent) -> bool {
-        self.setup.package.part.hooks.iter().any(|hook| hook.event == event)
+        self.setup.package.onyx.hooks.iter().any(|hook| hook.event == event)
     }
 
     /// Runs the program once, from its start to its end.
@@ -295,11 +295,11 @@ impl Host {
     /// Starts the program and waits until it has identified itself.
     async fn started(&self, inbox: mpsc::Sender<PluginRequest>) -> Result<Connection, PluginError> {
         let HostSetup { package, folders, config, launcher, wait_times, log, .. } = &self.setup;
-        let mut command = package.part.command.clone();
+        let mut command = package.onyx.command.clone();
         if let Some(program) = command.first_mut() {
             *program = folders.program(program);
         }
-        let grants = &package.part.grants;
+        let grants = &package.onyx.grants;
         let order = LaunchOrder {
             command,
             variables: folders.variables().to_vec(),
@@ -330,7 +330,7 @@ impl Host {
             ))),
             Err(fault) => Err(PluginError::NotStarted(fault.message)),
         };
-        self.setup.package.part.grants.secrets.iter().map(open).collect()
+        self.setup.package.onyx.grants.secrets.iter().map(open).collect()
     }
 
     async fn say_goodbye(&self, connection: &Connection) {

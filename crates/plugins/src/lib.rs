@@ -1,6 +1,6 @@
 //! Plugins: third-party packages, each with a list of the grants it asks for.
 //!
-//! A package is an Agent Plugins 1.0 folder: skills, MCP servers, and our part
+//! A package is an Agent Plugins 1.0 folder: skills, MCP servers, and our manifest
 //! (`dev.onyx/onyx.json`) with a program that offers connectors and hooks over JSON-RPC. Nothing of
 //! a package is used before the owner has accepted exactly its files; a changed package must be
 //! accepted again. Its program runs in the sandbox with its grants and nothing else, and is

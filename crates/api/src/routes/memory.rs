@@ -301,7 +301,7 @@ pub(crate) struct NewMemory {
     agent: Option<AgentId>,
     #[schemars(regex(pattern = r"\S"))]
     text: String,
-    target: Target,
+    target: MemoryFile,
     /// The heading in MEMORY.md; required there.
     #[schemars(regex(pattern = r"\S"))]
     heading: Option<String>,
@@ -309,7 +309,8 @@ pub(crate) struct NewMemory {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Target {
+#[schemars(rename = "Target")]
+enum MemoryFile {
     Daily,
     Memory,
 }
@@ -338,14 +339,14 @@ pub(super) async fn write(
     }
     let own = files::own(&state, &caller);
     let path = match (new.target, new.heading.as_deref().map(str::trim)) {
-        (Target::Daily, None) => own.note(&agent, &new.text).await?,
-        (Target::Daily, Some(_)) => {
+        (MemoryFile::Daily, None) => own.note(&agent, &new.text).await?,
+        (MemoryFile::Daily, Some(_)) => {
             return Err(Problem::field("heading", "a daily log has no headings"));
         }
-        (Target::Memory, Some(heading)) if !heading.is_empty() => {
+        (MemoryFile::Memory, Some(heading)) if !heading.is_empty() => {
             own.remember(&agent, heading, &new.text).await?
         }
-        (Target::Memory, _) => return Err(Problem::field("heading", "missing")),
+        (MemoryFile::Memory, _) => return Err(Problem::field("heading", "missing")),
     };
     Ok(Json(Remembered { path }))
 }

@@ -210,7 +210,7 @@ pub(super) async fn show(
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct DraftDecision {
     pub(super) reason: Option<String>,
-    pub(super) scope: Option<Scope>,
+    pub(super) scope: Option<DecisionScope>,
     /// The `plan_hash` that was shown; required for a draft that is `stale`.
     #[serde(alias = "planHash")]
     #[schemars(regex(pattern = r"^[0-9A-Fa-f]{64}$"))]
@@ -219,7 +219,8 @@ pub(crate) struct DraftDecision {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Scope {
+#[schemars(rename = "Scope")]
+pub(super) enum DecisionScope {
     /// This call alone.
     #[default]
     Once,
@@ -237,8 +238,8 @@ impl DraftDecision {
             ),
         };
         let scope = match self.scope.unwrap_or_default() {
-            Scope::Once => ApprovalScope::Once,
-            Scope::Run => ApprovalScope::Run,
+            DecisionScope::Once => ApprovalScope::Once,
+            DecisionScope::Run => ApprovalScope::Run,
         };
         Ok(ApprovalOptions { reason: self.reason()?, seen, scope })
     }

@@ -11,7 +11,7 @@ use super::products::has_avx2;
 /// How many words are processed together, which is one line of the processor's cache.
 const WIDTH: usize = 8;
 /// One bit for each vector of a block.
-type Lanes = [u64; WIDTH];
+type BlockBits = [u64; WIDTH];
 /// The number of vectors in a block.
 const BLOCK: usize = WIDTH * 64;
 /// The number of binary digits of a count.
@@ -25,18 +25,18 @@ const WEIGHED: [f32; 3] = [0.25, 0.75, 1.5];
 /// The longest vector whose differing signs can be counted.
 pub(crate) const LONGEST: usize = (1 << DIGITS) / (1 << (WEIGHED.len() - 1)) - 1;
 
-const NONE: Lanes = [0; WIDTH];
+const NONE: BlockBits = [0; WIDTH];
 
 #[derive(Debug, Default)]
 pub(crate) struct Signs {
     dims: usize,
     /// One element for each number of a vector and an empty one, block after block.
-    lanes: Vec<Lanes>,
+    blocks: Vec<BlockBits>,
 }
 
 /// A set of slots, one bit each.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct VectorSlots(Vec<Lanes>);
+pub(crate) struct VectorSlots(Vec<BlockBits>);
 
 /// A number of the query: its index, and its sign in every bit.
 type Sign = (usize, u64);
@@ -45,24 +45,24 @@ type Weighed = [Vec<Sign>; WEIGHED.len()];
 
 impl Signs {
     pub(crate) fn new(dims: usize) -> Self {
-        Self { dims, lanes: Vec::new() }
+        Self { dims, blocks: Vec::new() }
     }
 
     /// The number of bytes of memory that the signs take, which is that of whole blocks.
     pub(crate) fn memory(&self) -> usize {
-        self.lanes.capacity() * size_of::<Lanes>()
+        self.blocks.capacity() * size_of::<BlockBits>()
     }
 
     pub(crate) fn set(&mut self, slot: usize, vector: &[f32]) {
         let length = self.dims + 1;
         let start = slot / BLOCK * length;
-        if self.lanes.len() < start + length {
-            self.lanes.resize(start + length, NONE);
+        if self.blocks.len() < start + length {
+            self.blocks.resize(start + length, NONE);
         }
         let (word, bit) = (slot % BLOCK / 64, slot % 64);
-        for (lanes, number) in self.lanes[start..].iter_mut().zip(vector) {
+        for (bits, number) in self.blocks[start..].iter_mut().zip(vector) {
             let sign = u64::from(*number > 0.0) << bit;
-            lanes[word] = (lanes[word] & !(1 << bit)) | sign;
+            bits[word] = (bits[word] & !(1 << bit)) | sign;
         }
     }
 
@@ -76,9 +76,9 @@ impl Signs {
         let bound = bound(&counts, digits, among, count);
         let mut near = Vec::with_capacity(count * 2);
         for (place, (counts, among)) in counts.chunks_exact(digits).zip(&among.0).enumerate() {
-            for (word, lanes) in up_to(counts, bound, among).into_iter().enumerate() {
+            for (word, near_bits) in up_to(counts, bound, among).into_iter().enumerate() {
                 let first = place * BLOCK + word * 64;
-                near.extend(bits(lanes).map(|bit| first + bit));
+                near.extend(bits(near_bits).map(|bit| first + bit));
             }
         }
         near
@@ -86,13 +86,13 @@ impl Signs {
 
     /// How much the signs of each vector differ from the query's, in `digits` binary digits for
     /// each block.
-    fn counted(&self, signs: &Weighed, digits: usize) -> Vec<Lanes> {
+    fn counted(&self, signs: &Weighed, digits: usize) -> Vec<BlockBits> {
         let length = self.dims + 1;
-        let mut counts = vec![NONE; self.lanes.len() / length * digits];
-        let blocks = self.lanes.chunks_exact(length);
+        let mut counts = vec![NONE; self.blocks.len() / length * digits];
+        let blocks = self.blocks.chunks_exact(length);
         // Each block is fetched while the block before it is counted. No block follows the last
         // one.
-        let next = self.lanes.chunks_exact(length).skip(1).chain([[].as_slice()]);
+        let next = self.blocks.chunks_exact(length).skip(1).chain([[].as_slice()]);
         for ((block, next), counts) in blocks.zip(next).zip(counts.chunks_exact_mut(digits)) {
             count(block, next, signs, counts);
         }
@@ -145,7 +145,7 @@ fn by_weight(query: &[f32]) -> Weighed {
             signs[weight].push((place, if *number > 0.0 { u64::MAX } else { 0 }));
         }
     }
-    // The signs are filled up to whole steps with the empty lane, which differs nowhere.
+    // The signs are filled up to whole steps with the empty element, which differs nowhere.
     for signs in &mut signs {
         signs.resize(signs.len().next_multiple_of(STEP), (query.len(), 0));
     }
@@ -158,7 +158,7 @@ fn digits_of(number: usize) -> usize {
 
 /// How much the signs of each vector of a block differ from the query's, digit by digit from the
 /// lowest.
-fn count(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
+fn count(block: &[BlockBits], next: &[BlockBits], signs: &Weighed, counts: &mut [BlockBits]) {
     #[cfg(target_arch = "x86_64")]
     if has_avx512() {
         #[allow(unsafe_code, reason = "this processor was asked whether it has the instructions")]
@@ -190,22 +190,32 @@ fn has_avx512() -> bool {
 /// meanwhile.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn count_with_avx512(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
+fn count_with_avx512(
+    block: &[BlockBits],
+    next: &[BlockBits],
+    signs: &Weighed,
+    counts: &mut [BlockBits],
+) {
     count_differing(block, signs, counts, |place| fetch(next, place));
 }
 
 /// Counts the same, compiled for processors that work on four words at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn count_with_avx2(block: &[Lanes], next: &[Lanes], signs: &Weighed, counts: &mut [Lanes]) {
+fn count_with_avx2(
+    block: &[BlockBits],
+    next: &[BlockBits],
+    signs: &Weighed,
+    counts: &mut [BlockBits],
+) {
     count_differing(block, signs, counts, |place| fetch(next, place));
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn fetch(next: &[Lanes], place: usize) {
-    if let Some(lanes) = next.get(place) {
-        prefetch(lanes.as_ptr().cast());
+fn fetch(next: &[BlockBits], place: usize) {
+    if let Some(bits) = next.get(place) {
+        prefetch(bits.as_ptr().cast());
     }
 }
 
@@ -220,7 +230,12 @@ pub(super) fn prefetch(line: *const i8) {
 }
 
 #[inline(always)]
-fn count_differing(block: &[Lanes], signs: &Weighed, counts: &mut [Lanes], fetch: impl Fn(usize)) {
+fn count_differing(
+    block: &[BlockBits],
+    signs: &Weighed,
+    counts: &mut [BlockBits],
+    fetch: impl Fn(usize),
+) {
     let mut most = 0;
     for signs in signs.iter().rev() {
         if most > 0 {
@@ -238,17 +253,17 @@ fn count_differing(block: &[Lanes], signs: &Weighed, counts: &mut [Lanes], fetch
 }
 
 #[inline(always)]
-fn differ(block: &[Lanes], (place, sign): Sign) -> Lanes {
-    let mut lanes = block[place];
-    for word in &mut lanes {
+fn differ(block: &[BlockBits], (place, sign): Sign) -> BlockBits {
+    let mut bits = block[place];
+    for word in &mut bits {
         *word ^= sign;
     }
-    lanes
+    bits
 }
 
 /// Adds eight signs to the counts, with a single carry into the higher digits.
 #[inline(always)]
-fn add_step(counts: &mut [Lanes], block: &[Lanes], signs: &[Sign; STEP]) {
+fn add_step(counts: &mut [BlockBits], block: &[BlockBits], signs: &[Sign; STEP]) {
     let [ones, twos, fours, higher @ ..] = counts else { return };
     let two_1 = add(ones, differ(block, signs[0]), differ(block, signs[1]));
     let two_2 = add(ones, differ(block, signs[2]), differ(block, signs[3]));
@@ -261,7 +276,7 @@ fn add_step(counts: &mut [Lanes], block: &[Lanes], signs: &[Sign; STEP]) {
 
 /// Adds two bits to a digit, and returns the carry for the next digit.
 #[inline(always)]
-fn add(digit: &mut Lanes, a: Lanes, b: Lanes) -> Lanes {
+fn add(digit: &mut BlockBits, a: BlockBits, b: BlockBits) -> BlockBits {
     let mut carried = NONE;
     for ((digit, carried), (a, b)) in digit.iter_mut().zip(&mut carried).zip(a.iter().zip(&b)) {
         let one = a ^ b;
@@ -272,7 +287,7 @@ fn add(digit: &mut Lanes, a: Lanes, b: Lanes) -> Lanes {
 }
 
 #[inline(always)]
-fn carry(digits: &mut [Lanes], mut carried: Lanes) {
+fn carry(digits: &mut [BlockBits], mut carried: BlockBits) {
     for digit in digits {
         for (digit, carried) in digit.iter_mut().zip(&mut carried) {
             (*digit, *carried) = (*digit ^ *carried, *digit & *carried);
@@ -282,7 +297,7 @@ fn carry(digits: &mut [Lanes], mut carried: Lanes) {
 
 /// The smallest count that at least `count` slots do not exceed. It is found digit by digit from
 /// the highest.
-fn bound(counts: &[Lanes], digits: usize, among: &VectorSlots, count: usize) -> usize {
+fn bound(counts: &[BlockBits], digits: usize, among: &VectorSlots, count: usize) -> usize {
     let mut bound = 0;
     let mut smaller = 0;
     // The slots whose higher digits equal those of the bound.
@@ -308,17 +323,17 @@ fn bound(counts: &[Lanes], digits: usize, among: &VectorSlots, count: usize) -> 
 
 /// How many slots of a block do not have this digit set.
 #[inline]
-fn without_digit(alike: &Lanes, digit: &Lanes) -> usize {
+fn without_digit(alike: &BlockBits, digit: &BlockBits) -> usize {
     alike.iter().zip(digit).map(|(alike, digit)| (alike & !digit).count_ones() as usize).sum()
 }
 
 /// The slots of a block whose count does not exceed a limit.
 #[inline]
-fn up_to(counts: &[Lanes], limit: usize, among: &Lanes) -> Lanes {
+fn up_to(counts: &[BlockBits], limit: usize, among: &BlockBits) -> BlockBits {
     let (mut below, mut alike) = (NONE, *among);
-    for (digit, lanes) in counts.iter().enumerate().rev() {
+    for (digit, bits) in counts.iter().enumerate().rev() {
         let wanted = if (limit >> digit) & 1 == 1 { u64::MAX } else { 0 };
-        for ((below, alike), digit) in below.iter_mut().zip(&mut alike).zip(lanes) {
+        for ((below, alike), digit) in below.iter_mut().zip(&mut alike).zip(bits) {
             *below |= *alike & wanted & !digit;
             *alike &= !(wanted ^ digit);
         }
@@ -359,7 +374,7 @@ mod tests {
     #[test]
     fn both_ways_to_count_give_the_same() {
         let query: Vec<f32> = (0..100).map(|at| ((at * 37 % 41) as f32) - 20.0).collect();
-        let block: Vec<Lanes> = (0..=100)
+        let block: Vec<BlockBits> = (0..=100)
             .map(|place: u64| {
                 std::array::from_fn(|word| {
                     let mixed = (place * 8 + word as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -372,7 +387,7 @@ mod tests {
         count(&block, &block, &signs, &mut fast);
         count_differing(&block, &signs, &mut plain, |_| ());
         assert_eq!(fast, plain);
-        let of_first = |counts: &[Lanes]| {
+        let of_first = |counts: &[BlockBits]| {
             counts.iter().rev().fold(0, |count, digit| count * 2 + (digit[0] & 1))
         };
         let weights = signs.iter().zip([1, 2, 4]);

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::view::ServerStatus;
 use super::{McpSetup, Shared, launch};
 use crate::oauth::SignIn;
-use crate::peer::{Opening, Peer};
 use crate::pins::ToolPin;
 use crate::program::ProgramLog;
+use crate::server_connection::{Opening, ServerConnection};
 use crate::{Elicitations, McpError, ServerSettings};
 
 /// A server that was not used for this long is ended; the next call starts it again.
@@ -31,7 +31,7 @@ pub(crate) struct Host {
     /// The sign-in is made when it is first needed, and outlives connections.
     sign_in: tokio::sync::OnceCell<Option<Arc<SignIn>>>,
     /// This lock is held while the server is connected, so that it is started once.
-    connection: tokio::sync::Mutex<Option<Arc<Peer>>>,
+    connection: tokio::sync::Mutex<Option<Arc<ServerConnection>>>,
     facts: Mutex<HostState>,
 }
 
@@ -100,13 +100,13 @@ impl Host {
 
     /// Calls a tool, if its description is still the accepted one.
     pub(crate) async fn call(&self, pin: &ToolPin, arguments: &Value) -> Result<Value, McpError> {
-        let peer = self.connected().await?;
-        if peer.tools_changed() {
-            self.look_at_tools(&peer).await?;
+        let connected = self.connected().await?;
+        if connected.tools_changed() {
+            self.look_at_tools(&connected).await?;
         }
         self.check(pin)?;
         let limit = Duration::from_secs(self.settings.timeout);
-        let answer = peer.call(pin, arguments, limit).await;
+        let answer = connected.call(pin, arguments, limit).await;
         self.facts().used = self.now();
         if let Err(error) = &answer
             && !error.leaves_connection()
@@ -134,16 +134,16 @@ impl Host {
 
     /// The connected server, started or reached if necessary. A server that failed is not tried
     /// again for a while.
-    pub(super) async fn connected(&self) -> Result<Arc<Peer>, McpError> {
+    pub(super) async fn connected(&self) -> Result<Arc<ServerConnection>, McpError> {
         if !self.settings.enabled {
             return Err(McpError::Unreachable("it is disabled".to_owned()));
         }
         let mut connection = self.connection.lock().await;
-        if let Some(peer) = &*connection {
-            match peer.broken() {
+        if let Some(connected) = &*connection {
+            match connected.broken() {
                 None => {
                     self.facts().used = self.now();
-                    return Ok(Arc::clone(peer));
+                    return Ok(Arc::clone(connected));
                 }
                 Some(why) => {
                     *connection = None;
@@ -154,10 +154,10 @@ impl Host {
         self.check_wait()?;
         self.facts().status = ServerStatus::Starting;
         match self.connect().await {
-            Ok(peer) => {
-                let peer = Arc::new(peer);
-                *connection = Some(Arc::clone(&peer));
-                Ok(peer)
+            Ok(connected) => {
+                let connected = Arc::new(connected);
+                *connection = Some(Arc::clone(&connected));
+                Ok(connected)
             }
             Err(error) => {
                 self.count_failure(&error);
@@ -166,21 +166,22 @@ impl Host {
         }
     }
 
-    async fn connect(&self) -> Result<Peer, McpError> {
+    async fn connect(&self) -> Result<ServerConnection, McpError> {
         let sign_in = self.sign_in().await?;
         let transport = launch::open(&self.setup, &self.settings, sign_in, &self.log).await?;
         let opening = match self.settings.url {
             Some(_) => Opening::StatelessFirst,
             None => Opening::HandshakeFirst,
         };
-        let peer = Peer::connect(transport, opening, Elicitations::Decline).await?;
-        self.look_at_tools(&peer).await?;
+        let connected =
+            ServerConnection::connect(transport, opening, Elicitations::Decline).await?;
+        self.look_at_tools(&connected).await?;
         let mut facts = self.facts();
         facts.status = ServerStatus::Running;
-        facts.version = peer.version().to_owned();
+        facts.version = connected.version().to_owned();
         facts.used = self.now();
         facts.failures = 0;
-        Ok(peer)
+        Ok(connected)
     }
 
     /// The server's sign-in; `None` for a local program, which needs none.
@@ -195,8 +196,8 @@ impl Host {
         sign_in.is_some_and(|sign_in| sign_in.is_signed_in())
     }
 
-    async fn look_at_tools(&self, peer: &Peer) -> Result<(), McpError> {
-        let listed = peer.tools().await?;
+    async fn look_at_tools(&self, connected: &ServerConnection) -> Result<(), McpError> {
+        let listed = connected.tools().await?;
         let (mut pins, mut unusable): (Vec<ToolPin>, _) = (Vec::new(), Vec::new());
         for tool in &listed {
             match ToolPin::of(tool) {
@@ -268,7 +269,7 @@ impl Host {
         let is_idle = self.now().saturating_sub(self.facts().used) >= IDLE;
         // If the lock is taken, the server is being started and therefore in use.
         let Ok(mut connection) = self.connection.try_lock() else { return };
-        let is_gone = connection.as_ref().is_some_and(|peer| peer.broken().is_some());
+        let is_gone = connection.as_ref().is_some_and(|connected| connected.broken().is_some());
         if connection.is_some() && (is_idle || is_gone) {
             *connection = None;
             self.facts().status = ServerStatus::Idle;

@@ -41,14 +41,14 @@ enum ConfigShape {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum KeySegment {
     Field(&'static str),
     AnyName,
     AnyItem,
 }
 
 struct Probe<'a> {
-    path: &'a [Step],
+    path: &'a [KeySegment],
     seen: &'a Cell<ConfigShape>,
 }
 
@@ -87,7 +87,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.path.split_first() {
-            Some((Step::Field(name), rest)) => {
+            Some((KeySegment::Field(name), rest)) => {
                 visitor.visit_map(FieldAccess { name: Some(*name), rest, seen: self.seen })
             }
             _ => self.end(ConfigShape::Fields(fields)),
@@ -96,7 +96,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.path.split_first() {
-            Some((Step::AnyName, rest)) => {
+            Some((KeySegment::AnyName, rest)) => {
                 visitor.visit_map(FieldAccess { name: Some("any"), rest, seen: self.seen })
             }
             _ => self.end(ConfigShape::Names),
@@ -105,7 +105,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.path.split_first() {
-            Some((Step::AnyItem, rest)) => {
+            Some((KeySegment::AnyItem, rest)) => {
                 visitor.visit_seq(FieldAccess { name: None, rest, seen: self.seen })
             }
             _ => self.end(ConfigShape::List),
@@ -142,7 +142,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 /// Access to one field or one item.
 struct FieldAccess<'a> {
     name: Option<&'static str>,
-    rest: &'a [Step],
+    rest: &'a [KeySegment],
     seen: &'a Cell<ConfigShape>,
 }
 
@@ -174,7 +174,7 @@ impl<'de> SeqAccess<'de> for FieldAccess<'_> {
     }
 }
 
-fn look<T: DeserializeOwned>(path: &[Step]) -> ConfigShape {
+fn look<T: DeserializeOwned>(path: &[KeySegment]) -> ConfigShape {
     let seen = Cell::new(ConfigShape::Nothing);
     // This always ends with an error; only what was noted on the way matters.
     let _ = T::deserialize(Probe { path, seen: &seen });
@@ -184,23 +184,23 @@ fn look<T: DeserializeOwned>(path: &[Step]) -> ConfigShape {
 /// All keys of a section that hold a value, by their full names.
 fn keys<T: DeserializeOwned>(section: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut waiting: VecDeque<(String, Vec<Step>)> =
+    let mut waiting: VecDeque<(String, Vec<KeySegment>)> =
         VecDeque::from([(section.to_owned(), Vec::new())]);
     while let Some((name, path)) = waiting.pop_front() {
-        let mut after = |name: String, step: Step| {
-            waiting.push_back((name, [path.as_slice(), &[step]].concat()))
+        let mut after = |name: String, segment: KeySegment| {
+            waiting.push_back((name, [path.as_slice(), &[segment]].concat()))
         };
         match look::<T>(&path) {
             ConfigShape::Fields(fields) => {
                 for field in fields {
-                    after(format!("{name}.{field}"), Step::Field(field));
+                    after(format!("{name}.{field}"), KeySegment::Field(field));
                 }
             }
-            ConfigShape::Names if has_fields::<T>(&path, Step::AnyName) => {
-                after(format!("{name}.<name>"), Step::AnyName)
+            ConfigShape::Names if has_fields::<T>(&path, KeySegment::AnyName) => {
+                after(format!("{name}.<name>"), KeySegment::AnyName)
             }
-            ConfigShape::List if has_fields::<T>(&path, Step::AnyItem) => {
-                after(format!("{name}[]"), Step::AnyItem)
+            ConfigShape::List if has_fields::<T>(&path, KeySegment::AnyItem) => {
+                after(format!("{name}[]"), KeySegment::AnyItem)
             }
             ConfigShape::Nothing
             | ConfigShape::Names
@@ -212,8 +212,8 @@ fn keys<T: DeserializeOwned>(section: &str) -> Vec<String> {
     found
 }
 
-fn has_fields<T: DeserializeOwned>(path: &[Step], step: Step) -> bool {
-    matches!(look::<T>(&[path, &[step]].concat()), ConfigShape::Fields(_))
+fn has_fields<T: DeserializeOwned>(path: &[KeySegment], segment: KeySegment) -> bool {
+    matches!(look::<T>(&[path, &[segment]].concat()), ConfigShape::Fields(_))
 }
 
 /// All sections with their keys. A section that always has several forms counts as one key.

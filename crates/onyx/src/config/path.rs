@@ -4,11 +4,11 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub(super) struct Path<'a> {
     parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
+    segment: PathSegment<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum PathSegment<'a> {
     Root,
     Key(&'a str),
     Index(usize),
@@ -16,43 +16,44 @@ enum Step<'a> {
 
 impl<'a> Path<'a> {
     pub(super) const fn root() -> Self {
-        Self { parent: None, step: Step::Root }
+        Self { parent: None, segment: PathSegment::Root }
     }
 
     pub(super) const fn key(&'a self, name: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Key(name) }
+        Self { parent: Some(self), segment: PathSegment::Key(name) }
     }
 
     pub(super) const fn index(&'a self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Index(index) }
+        Self { parent: Some(self), segment: PathSegment::Index(index) }
     }
 
-    /// How many steps the path has below the root.
+    /// How many segments the path has below the root.
     pub(super) fn depth(&self) -> usize {
         self.parent.map_or(0, |parent| parent.depth() + 1)
     }
 
     pub(super) fn starts_with(&self, names: &[&str]) -> bool {
-        let mut steps = Vec::new();
+        let mut segments = Vec::new();
         let mut at = Some(self);
         while let Some(path) = at {
-            if let Step::Key(name) = path.step {
-                steps.push(name);
+            if let PathSegment::Key(name) = path.segment {
+                segments.push(name);
             }
             at = path.parent;
         }
-        steps.iter().rev().zip(names).filter(|(step, name)| step == name).count() == names.len()
+        segments.iter().rev().zip(names).filter(|(segment, name)| segment == name).count()
+            == names.len()
     }
 }
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parent = self.parent.map(ToString::to_string).unwrap_or_default();
-        match self.step {
-            Step::Root => Ok(()),
-            Step::Key(name) if parent.is_empty() => f.write_str(name),
-            Step::Key(name) => write!(f, "{parent}.{name}"),
-            Step::Index(index) => write!(f, "{parent}[{index}]"),
+        match self.segment {
+            PathSegment::Root => Ok(()),
+            PathSegment::Key(name) if parent.is_empty() => f.write_str(name),
+            PathSegment::Key(name) => write!(f, "{parent}.{name}"),
+            PathSegment::Index(index) => write!(f, "{parent}[{index}]"),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod files;
 mod manifest;
-mod part;
+mod onyx_manifest;
 mod servers;
 mod yaml;
 
@@ -19,12 +19,12 @@ use manifest::Manifest;
 pub use files::PackageFiles;
 pub(crate) use files::fingerprint;
 pub(crate) use manifest::is_plugin_name;
-pub(crate) use part::Part;
-pub use part::{ConnectorPart, GrantedFolders, Grants, Hook, HookEvent};
+pub(crate) use onyx_manifest::OnyxManifest;
+pub use onyx_manifest::{ConnectorPart, GrantedFolders, Grants, Hook, HookEvent};
 pub(crate) use servers::PackageFolders;
 pub use servers::ServerPart;
 
-/// The folder in a package that holds our part.
+/// The folder in a package that holds our manifest.
 const NAMESPACE: &str = "dev.onyx";
 const LONGEST_SETTINGS: usize = 64 * 1024;
 
@@ -34,7 +34,7 @@ pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: Option<String>,
     pub(crate) description: String,
-    pub(crate) part: Part,
+    pub(crate) onyx: OnyxManifest,
     pub(crate) servers: Vec<ServerPart>,
     /// The names of the folders in `skills/`.
     pub(crate) skills: Vec<String>,
@@ -71,10 +71,10 @@ impl Package {
     pub(crate) fn of_files(files: PackageFiles) -> Result<Self, String> {
         let mut problems = Vec::new();
         let contains = |path: &str| files.contains(path);
-        let (manifest, part) = manifests(&files, &mut problems)?;
-        part.check(&contains)?;
+        let (manifest, onyx) = manifests(&files, &mut problems)?;
+        onyx.check(&contains)?;
         let servers = match files.get("mcp.json") {
-            Some(bytes) => servers::read(bytes, &contains, &part.grants, &mut problems),
+            Some(bytes) => servers::read(bytes, &contains, &onyx.grants, &mut problems),
             None => Vec::new(),
         };
         let skills: BTreeSet<String> =
@@ -84,7 +84,7 @@ impl Package {
             name,
             version,
             description,
-            part,
+            onyx,
             servers,
             skills: skills.into_iter().collect(),
             problems,
@@ -98,12 +98,12 @@ impl Package {
 
     /// The parts of the package in a canonical form, so that a diff shows any change of them.
     fn written(&self) -> Result<String, String> {
-        let part = serde_json::to_value(&self.part).map_err(|error| error.to_string())?;
+        let onyx = serde_json::to_value(&self.onyx).map_err(|error| error.to_string())?;
         let mut all = Map::new();
         all.insert("name".to_owned(), json!(self.name));
         all.insert("version".to_owned(), json!(self.version));
         all.insert("description".to_owned(), json!(self.description));
-        all.extend(part.as_object().cloned().unwrap_or_default());
+        all.extend(onyx.as_object().cloned().unwrap_or_default());
         all.insert("mcp_servers".to_owned(), json!(self.servers));
         all.insert("skills".to_owned(), json!(self.skills));
         let files: BTreeMap<&str, String> =
@@ -114,7 +114,7 @@ impl Package {
 
     /// Whether the package has a program for connectors or hooks.
     pub(crate) fn has_program(&self) -> bool {
-        !self.part.connectors.is_empty() || !self.part.hooks.is_empty()
+        !self.onyx.connectors.is_empty() || !self.onyx.hooks.is_empty()
     }
 
     /// Says why the config does not fit the plugin's `config_schema`; `None` if it fits.
@@ -123,7 +123,7 @@ impl Package {
         if value.to_string().len() > LONGEST_SETTINGS {
             return Some("its settings are too long".to_owned());
         }
-        let schema = self.part.config_schema.as_ref()?;
+        let schema = self.onyx.config_schema.as_ref()?;
         // The schema was compiled successfully when the package was read.
         let validator = jsonschema::validator_for(schema).ok()?;
         let flaw = validator.iter_errors(&value).next()?;
@@ -145,18 +145,21 @@ impl Package {
 }
 
 /// Reads `plugin.json` with our folder, or else `manifest.yaml`.
-fn manifests(files: &PackageFiles, problems: &mut Vec<String>) -> Result<(Manifest, Part), String> {
+fn manifests(
+    files: &PackageFiles,
+    problems: &mut Vec<String>,
+) -> Result<(Manifest, OnyxManifest), String> {
     if let Some(bytes) = files.get("plugin.json") {
         let manifest = Manifest::of_json(bytes, problems);
         let manifest = manifest.map_err(|why| format!("plugin.json: {why}"))?;
         let place = format!("{NAMESPACE}/onyx.json");
-        let part = match files.get(&place) {
+        let onyx = match files.get(&place) {
             Some(bytes) => {
                 serde_json::from_slice(bytes).map_err(|error| format!("{place}: {error}"))?
             }
-            None => Part::default(),
+            None => OnyxManifest::default(),
         };
-        return Ok((manifest, part));
+        return Ok((manifest, onyx));
     }
     match files.get("manifest.yaml") {
         Some(bytes) => yaml::read(bytes, problems).map_err(|why| format!("manifest.yaml: {why}")),

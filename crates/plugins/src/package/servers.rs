@@ -7,7 +7,7 @@ use onyx_mcp::{Folders, ServerSettings};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::part::{Grants, check_program};
+use super::onyx_manifest::{Grants, check_program};
 
 const MCP_SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
 const ROOT: &str = "${PLUGIN_ROOT}";

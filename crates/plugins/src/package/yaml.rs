@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::manifest::{self, Manifest, bounded};
-use super::part::Part;
+use super::onyx_manifest::OnyxManifest;
 
 const KNOWN: &[&str] = &[
     "name",
@@ -19,7 +19,10 @@ const KNOWN: &[&str] = &[
 ];
 
 /// Reads a package's `manifest.yaml`.
-pub(super) fn read(bytes: &[u8], problems: &mut Vec<String>) -> Result<(Manifest, Part), String> {
+pub(super) fn read(
+    bytes: &[u8],
+    problems: &mut Vec<String>,
+) -> Result<(Manifest, OnyxManifest), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let fields: Value = serde_saphyr::from_str(text)
         .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())?;
@@ -45,19 +48,19 @@ pub(super) fn read(bytes: &[u8], problems: &mut Vec<String>) -> Result<(Manifest
         version: text("version"),
         description: text("description").unwrap_or_default(),
     };
-    let mut part = Map::new();
-    part.insert("command".to_owned(), command(fields)?);
-    part.insert("hooks".to_owned(), hooks(fields.get("hooks")));
+    let mut onyx = Map::new();
+    onyx.insert("command".to_owned(), command(fields)?);
+    onyx.insert("hooks".to_owned(), hooks(fields.get("hooks")));
     for key in ["connectors", "grants"] {
         if let Some(value) = fields.get(key).filter(|value| !value.is_null()) {
-            part.insert(key.to_owned(), value.clone());
+            onyx.insert(key.to_owned(), value.clone());
         }
     }
     if let Some(schema) = fields.get("config_schema").filter(|value| !value.is_null()) {
-        part.insert("config_schema".to_owned(), json_schema(schema));
+        onyx.insert("config_schema".to_owned(), json_schema(schema));
     }
-    let part = serde_json::from_value(Value::Object(part)).map_err(|error| error.to_string())?;
-    Ok((manifest, part))
+    let onyx = serde_json::from_value(Value::Object(onyx)).map_err(|error| error.to_string())?;
+    Ok((manifest, onyx))
 }
 
 /// The program: `command`, or the file that `entry_point` names.

@@ -89,15 +89,15 @@ impl Plugins {
 
     /// Clears the failures of the plugin's program and starts it now.
     pub fn start_anew(&self, name: &str) {
-        if let Some(slot) = self.parts.slots.get(name) {
-            slot.start_anew();
+        if let Some(plugin) = self.parts.enabled.get(name) {
+            plugin.start_anew();
         }
     }
 
     /// Deletes the plugin with its data. Skills that came with it stay in the vault.
     pub async fn remove(&self, approver: &Approver, name: &str) -> Result<(), Fault> {
-        if let Some(slot) = self.parts.slots.get(name) {
-            slot.stop().await;
+        if let Some(plugin) = self.parts.enabled.get(name) {
+            plugin.stop().await;
         }
         self.parts.folder.remove(name).await?;
         self.parts.acceptances.withdraw(approver, name).await?;

@@ -3,10 +3,10 @@
 
 mod acceptances;
 mod edit;
+mod enabled;
 mod folder;
 mod opener;
 mod replacement;
-mod slots;
 mod view;
 
 use std::collections::BTreeMap;
@@ -28,9 +28,9 @@ use crate::host::WaitTimes;
 use crate::process::Launcher;
 
 use acceptances::{PluginAcceptances, row_of};
+use enabled::{EnabledPlugin, EnabledPlugins};
 use folder::PluginFolder;
-use opener::{ProgramLogs, SlotOpener};
-use slots::{Slot, Slots};
+use opener::{PluginOpener, ProgramLogs};
 pub use view::{PluginState, PluginView};
 
 /// The settings and services that are needed to run plugins.
@@ -63,11 +63,11 @@ struct Parts {
     folder: Arc<PluginFolder>,
     acceptances: PluginAcceptances,
     skills: Skills,
-    opener: SlotOpener,
+    opener: PluginOpener,
     settings: RwLock<PluginsSettings>,
-    slots: Slots,
+    enabled: EnabledPlugins,
     package_servers: Mutex<PackageServers>,
-    /// Locked while the slots are updated, so that changes happen one after the other.
+    /// Locked while the enabled plugins are updated, so that changes happen one after the other.
     one_at_a_time: tokio::sync::Mutex<()>,
     changed: Notify,
     is_live: AtomicBool,
@@ -98,7 +98,7 @@ impl Plugins {
             wait_times,
         } = setup;
         let folder = Arc::new(PluginFolder::new(folder, cache));
-        let opener = SlotOpener {
+        let opener = PluginOpener {
             folder: Arc::clone(&folder),
             launcher: Launcher { sandbox, scratch, web, clock: Arc::clone(&clock) },
             secrets,
@@ -111,7 +111,7 @@ impl Plugins {
             skills,
             opener,
             settings: RwLock::default(),
-            slots: Slots::default(),
+            enabled: EnabledPlugins::default(),
             package_servers: Mutex::default(),
             one_at_a_time: tokio::sync::Mutex::default(),
             changed: Notify::new(),
@@ -130,22 +130,22 @@ impl Plugins {
     /// program is started only when it is needed.
     pub fn begin(&self) {
         self.parts.is_live.store(true, Ordering::Release);
-        for slot in self.parts.slots.all() {
-            slot.wake();
+        for plugin in self.parts.enabled.all() {
+            plugin.wake();
         }
     }
 
     /// Ends all programs.
     pub async fn close(&self) {
         let _one_at_a_time = self.parts.one_at_a_time.lock().await;
-        for slot in self.parts.slots.all() {
-            slot.stop().await;
+        for plugin in self.parts.enabled.all() {
+            plugin.stop().await;
         }
     }
 
     /// Watches for packages that change, until `stop` is cancelled.
     pub async fn tend(&self, stop: &Cancel) {
-        let SlotOpener { launcher, wait_times, .. } = &self.parts.opener;
+        let PluginOpener { launcher, wait_times, .. } = &self.parts.opener;
         // The first check always reads all files, because they may have changed since they were
         // read.
         let mut seen = None;
@@ -175,20 +175,20 @@ impl Plugins {
     pub fn with_servers(&self, config: &McpSettings) -> McpSettings {
         let mut all = config.clone();
         let mut package_servers = PackageServers::default();
-        for slot in self.parts.slots.all() {
-            for (name, settings) in slot.servers() {
+        for plugin in self.parts.enabled.all() {
+            for (name, settings) in plugin.servers() {
                 let flaw = match settings.check(&name) {
                     Ok(()) if all.servers.contains_key(&name) => {
                         format!("there is another MCP server named {name}")
                     }
                     Ok(()) => {
-                        package_servers.servers.insert(name.clone(), slot.name.clone());
+                        package_servers.servers.insert(name.clone(), plugin.name.clone());
                         all.servers.insert(name, settings);
                         continue;
                     }
                     Err(error) => error.to_string(),
                 };
-                package_servers.clashes.entry(slot.name.clone()).or_default().push(flaw);
+                package_servers.clashes.entry(plugin.name.clone()).or_default().push(flaw);
             }
         }
         *self.parts.package_servers() = package_servers;
@@ -202,20 +202,20 @@ impl Plugins {
 
     /// The accounts on networks that plugins provide.
     pub fn accounts(&self) -> Vec<Account> {
-        let of = |slot: Arc<Slot>| {
-            let account = slot.name.replace('.', "-");
+        let of = |plugin: Arc<EnabledPlugin>| {
+            let account = plugin.name.replace('.', "-");
             let one = |connector: &Arc<crate::connector::PluginConnector>| {
                 let network = connector.network().to_owned();
                 let connector = Arc::clone(connector) as Arc<dyn Connector>;
                 Account::provided(network, account.clone(), connector)
             };
-            slot.connectors.iter().map(one).collect::<Vec<_>>()
+            plugin.connectors.iter().map(one).collect::<Vec<_>>()
         };
-        self.parts.slots.all().into_iter().flat_map(of).collect()
+        self.parts.enabled.all().into_iter().flat_map(of).collect()
     }
 
     pub(crate) fn guards(&self) -> Arc<Vec<Guard>> {
-        self.parts.slots.guards()
+        self.parts.enabled.guards()
     }
 
     /// Updates what runs: only plugins that are accepted, enabled and unchanged.
@@ -224,16 +224,16 @@ impl Plugins {
         let _one_at_a_time = parts.one_at_a_time.lock().await;
         let (found, accepted) = (parts.folder.packages().await?, parts.acceptances.list().await?);
         let settings = parts.settings();
-        let mut slots = BTreeMap::new();
+        let mut enabled = BTreeMap::new();
         for name in &settings.enabled {
             let (package, row) = (found.get(name), row_of(&accepted, name));
-            let before = parts.slots.get(name);
+            let before = parts.enabled.get(name);
             let config = settings.of(name);
-            let slot = parts.opener.open(name, package, row, config, before.as_ref()).await;
-            slots.insert(name.clone(), slot);
+            let plugin = parts.opener.open(name, package, row, config, before.as_ref()).await;
+            enabled.insert(name.clone(), plugin);
         }
-        for (name, old) in parts.slots.replace(slots) {
-            let stays = parts.slots.get(&name).is_some_and(|new| new.has_host_of(&old));
+        for (name, old) in parts.enabled.replace(enabled) {
+            let stays = parts.enabled.get(&name).is_some_and(|new| new.has_host_of(&old));
             if !stays {
                 old.stop().await;
             }

@@ -1,5 +1,4 @@
-//! Builds the slot of a plugin that the config enables: whether it may be used, and which of its
-//! parts run.
+//! Opens a plugin that the config enables: whether it may be used, and which of its parts run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,14 +8,14 @@ use onyx_storage::Acceptance;
 use onyx_tools::OpenSecret;
 use serde_json::{Map, Value};
 
+use super::enabled::{Accepted, EnabledPlugin};
 use super::folder::PluginFolder;
-use super::slots::{Accepted, Slot};
 use crate::connector::PluginConnector;
 use crate::host::{Host, HostSetup, WaitTimes};
 use crate::package::{AcceptedFacts, Package, PackageFolders};
 use crate::process::Launcher;
 
-pub(super) struct SlotOpener {
+pub(super) struct PluginOpener {
     pub(super) folder: Arc<PluginFolder>,
     pub(super) launcher: Launcher,
     pub(super) secrets: OpenSecret,
@@ -35,7 +34,7 @@ impl ProgramLogs {
     }
 }
 
-impl SlotOpener {
+impl PluginOpener {
     /// Opens a plugin in its current state. Its program continues to run if the plugin has not
     /// changed.
     pub(super) async fn open(
@@ -44,10 +43,10 @@ impl SlotOpener {
         package: Option<&Result<Arc<Package>, String>>,
         row: Option<&Acceptance>,
         config: Map<String, Value>,
-        before: Option<&Arc<Slot>>,
-    ) -> Arc<Slot> {
+        before: Option<&Arc<EnabledPlugin>>,
+    ) -> Arc<EnabledPlugin> {
         let facts = row.and_then(|row| AcceptedFacts::of(&row.content));
-        let without = |why: String| Arc::new(Slot::without(name, facts.clone(), why));
+        let without = |why: String| Arc::new(EnabledPlugin::without(name, facts.clone(), why));
         let package = match package {
             None => return without("there is no such plugin in the folder of plugins".to_owned()),
             Some(Err(why)) => return without(why.clone()),
@@ -63,8 +62,8 @@ impl SlotOpener {
         if let Some(flaw) = package.config_flaw(&config) {
             return without(flaw);
         }
-        let is_same = |slot: &&Arc<Slot>| {
-            let accepted = slot.accepted.as_ref();
+        let is_same = |plugin: &&Arc<EnabledPlugin>| {
+            let accepted = plugin.accepted.as_ref();
             accepted
                 .is_some_and(|known| known.package.hash == package.hash && known.config == config)
         };
@@ -83,7 +82,7 @@ impl SlotOpener {
         folders: PackageFolders,
         config: Map<String, Value>,
         facts: Option<AcceptedFacts>,
-    ) -> Slot {
+    ) -> EnabledPlugin {
         let host = package.has_program().then(|| {
             Arc::new(Host::new(HostSetup {
                 package: Arc::clone(package),
@@ -96,13 +95,13 @@ impl SlotOpener {
             }))
         });
         let connector = |host: &Arc<Host>| {
-            let all = package.part.connectors.iter().cloned();
+            let all = package.onyx.connectors.iter().cloned();
             let clock = &self.launcher.clock;
             all.map(|part| Arc::new(PluginConnector::new(host, part, Arc::clone(clock)))).collect()
         };
         let connectors = host.as_ref().map(connector).unwrap_or_default();
         let accepted = Accepted { package: Arc::clone(package), folders, config, host };
         let name = package.name.clone();
-        Slot { name, facts, problem: None, accepted: Some(accepted), connectors }
+        EnabledPlugin { name, facts, problem: None, accepted: Some(accepted), connectors }
     }
 }

@@ -85,12 +85,12 @@ impl Plugins {
             version: package.version.clone(),
             description: package.description.clone(),
             problems,
-            grants: package.part.grants.clone(),
-            hooks: package.part.hooks.clone(),
-            connectors: package.part.connectors.clone(),
+            grants: package.onyx.grants.clone(),
+            hooks: package.onyx.hooks.clone(),
+            connectors: package.onyx.connectors.clone(),
             servers: package.servers.clone(),
             skills: package.skills.clone(),
-            config_schema: package.part.config_schema.clone(),
+            config_schema: package.onyx.config_schema.clone(),
             hash: Some(package.hash),
             diff: waits.then(|| unified_diff(&package.name, before, &package.content)),
             ..empty
@@ -115,7 +115,7 @@ impl Plugins {
             description: String::new(),
             state,
             enabled: settings.is_enabled(name),
-            status: self.parts.slots.get(name).map(|slot| slot.status()).unwrap_or_default(),
+            status: self.parts.enabled.get(name).map(|plugin| plugin.status()).unwrap_or_default(),
             problems: Vec::new(),
             grants: Grants::default(),
             hooks: Vec::new(),
@@ -131,7 +131,7 @@ impl Plugins {
 
     /// The reasons why the plugin does not work although it is enabled.
     fn problems(&self, name: &str) -> Vec<String> {
-        let own = self.parts.slots.get(name).and_then(|slot| slot.problem.clone());
+        let own = self.parts.enabled.get(name).and_then(|plugin| plugin.problem.clone());
         let clashes = self.parts.package_servers().clashes.get(name).cloned().unwrap_or_default();
         own.into_iter().chain(clashes).collect()
     }

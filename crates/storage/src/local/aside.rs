@@ -1,4 +1,5 @@
-//! Keeps bytes that were cut off or could not be read in a file beside their log, so that nothing is lost.
+//! Keeps bytes that were cut off or could not be read in a file beside their log, so that nothing
+//! is lost.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-use super::beneath::{Access, Dir, classify, plain_file};
+use super::beneath::{Dir, FileAccess, classify, plain_file};
 use super::ops::{AppendFault, FileOps, append_whole};
 
 /// One line of a `.torn` or `.quarantine` file: bytes that were taken from the log.
@@ -43,7 +44,7 @@ pub(crate) fn keep(
     at: u64,
     bytes: &[u8],
 ) -> Result<(), StoreError> {
-    let file = folder.open(name, Access::AppendOrCreate).map_err(classify)?;
+    let file = folder.open(name, FileAccess::AppendOrCreate).map_err(classify)?;
     let len = length(&file)?;
     let mut line = serde_json::to_vec(&Record::new(at, bytes))
         .map_err(|error| StoreError::Failed(error.to_string()))?;
@@ -60,7 +61,7 @@ pub(crate) fn keep(
 
 /// Returns the offset and length of each record in a file beside the log.
 pub(crate) fn places(folder: &Dir, name: &str) -> Result<HashSet<(u64, u64)>, StoreError> {
-    let file = match folder.open(name, Access::Read) {
+    let file = match folder.open(name, FileAccess::Read) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(HashSet::new()),
         Err(error) => return Err(classify(error)),

@@ -32,7 +32,7 @@ pub(super) const HERE: &str = ".";
 
 /// What a file is opened for. No kind of access follows a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum FileAccess {
     Read,
     /// Reads at any offset and writes at the end.
     Append,
@@ -42,7 +42,7 @@ pub(crate) enum Access {
     CreateNew,
 }
 
-impl Access {
+impl FileAccess {
     fn flags(self) -> OFlags {
         // Opening is non-blocking, so that a fifo put in a file's place cannot hang the opener.
         let common = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -79,7 +79,7 @@ impl Dir {
         Ok(Self { file: handle.into() })
     }
 
-    pub(crate) fn open(&self, path: &str, access: Access) -> Result<File, Errno> {
+    pub(crate) fn open(&self, path: &str, access: FileAccess) -> Result<File, Errno> {
         self.open_beneath(path, access.flags(), access.mode())
     }
 
@@ -321,7 +321,7 @@ mod tests {
     }
 
     fn read(root: &Dir, path: &str) -> Result<String, Errno> {
-        let (flags, mode) = (Access::Read.flags(), Access::Read.mode());
+        let (flags, mode) = (FileAccess::Read.flags(), FileAccess::Read.mode());
         let mut text = String::new();
         root.open_by_folders(path, flags, mode)?.read_to_string(&mut text).unwrap();
         Ok(text)

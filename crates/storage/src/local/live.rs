@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::{LiveText, StoreError};
 
 use super::aside;
-use super::beneath::{Access, Dir, classify};
+use super::beneath::{Dir, FileAccess, classify};
 use super::ops::{AppendFault, FileOps, append_whole};
 
 /// The largest file that is read. It is more than any run may say, so Onyx did not write a longer
@@ -22,7 +22,7 @@ pub(crate) fn add(
     pieces: &[LiveText],
 ) -> Result<(), StoreError> {
     let bytes = lines(pieces)?;
-    let file = folder.open(name, Access::AppendOrCreate).map_err(classify)?;
+    let file = folder.open(name, FileAccess::AppendOrCreate).map_err(classify)?;
     let len = aside::length(&file)?;
     append_whole(ops, &file, &bytes, len).map_err(|fault| match fault {
         AppendFault::TakenBack(error) | AppendFault::Stuck(error) => StoreError::from(error),
@@ -32,7 +32,7 @@ pub(crate) fn add(
 /// Returns the texts with the pieces of each turn joined, in the order in which the turns began. A
 /// torn last line means that a crash came there; the lines before it are whole.
 pub(crate) fn read(folder: &Dir, name: &str) -> Result<Vec<LiveText>, StoreError> {
-    let file = match folder.open(name, Access::Read) {
+    let file = match folder.open(name, FileAccess::Read) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(Vec::new()),
         Err(error) => return Err(classify(error)),

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::blocking::lock;
 use crate::{Expect, FileEnd, Object, ObjectKey, ObjectMeta, StoreError};
 
-use super::beneath::{Access, Dir, HERE, classify, plain_file};
+use super::beneath::{Dir, FileAccess, HERE, classify, plain_file};
 use super::ops::{AppendFault, FileOps, append_whole};
 
 /// The prefix of unfinished writes. Names that begin with it are never listed, nor read or written
@@ -47,7 +47,7 @@ impl ObjectFiles {
         max_bytes: u64,
     ) -> Result<Option<Object>, StoreError> {
         refuse_unfinished(key)?;
-        match self.root.open(key.as_str(), Access::Read) {
+        match self.root.open(key.as_str(), FileAccess::Read) {
             Ok(file) => read(&file, max_bytes).map(Some),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(error) => Err(classify(error)),
@@ -60,7 +60,7 @@ impl ObjectFiles {
         max_bytes: u64,
     ) -> Result<Option<FileEnd>, StoreError> {
         refuse_unfinished(key)?;
-        match self.root.open(key.as_str(), Access::Read) {
+        match self.root.open(key.as_str(), FileAccess::Read) {
             Ok(file) => read_end(file, max_bytes).map(Some),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(error) => Err(classify(error)),
@@ -106,7 +106,7 @@ impl ObjectFiles {
         bytes: &[u8],
         replaced: Option<&Stat>,
     ) -> Result<(), StoreError> {
-        let file = parent.open(name, Access::CreateNew).map_err(classify)?;
+        let file = parent.open(name, FileAccess::CreateNew).map_err(classify)?;
         if let Some(stat) = replaced {
             let mode = Mode::from_raw_mode(stat.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
             rustix::fs::fchmod(&file, mode).map_err(classify)?;
@@ -128,7 +128,7 @@ impl ObjectFiles {
         let (parent, name) = self.make_parent(key)?;
         let _locked = self.lock(key);
         let created = parent.stat(name)?.is_none();
-        let file = parent.open(name, Access::AppendOrCreate).map_err(classify)?;
+        let file = parent.open(name, FileAccess::AppendOrCreate).map_err(classify)?;
         let stat = plain_file(&file)?;
         refuse_hard_link(&stat)?;
         let len = size(&stat)?;
@@ -313,7 +313,7 @@ fn check(parent: &Dir, name: &str, expect: Expect) -> Result<Option<Stat>, Store
         (Expect::Anything, _) | (Expect::Absent, None) => true,
         (Expect::Absent, Some(_)) | (Expect::Is(_), None) => false,
         (Expect::Is(hash), Some(_)) => {
-            let file = parent.open(name, Access::Read).map_err(classify)?;
+            let file = parent.open(name, FileAccess::Read).map_err(classify)?;
             read(&file, u64::MAX)?.hash == hash
         }
     };

@@ -10,7 +10,7 @@ use crate::{Damage, DamageKind, LogState, Pos, StoreError};
 
 use super::aside;
 use super::backwards::BackwardLines;
-use super::beneath::{Access, Dir, classify};
+use super::beneath::{Dir, FileAccess, classify};
 use super::line::{self, Line};
 use super::ops::{AppendFault, FileOps, append_whole, read_exact_at};
 
@@ -123,7 +123,7 @@ impl OpenLog {
         need: OpenPurpose,
     ) -> Result<Option<Self>, StoreError> {
         let opened = home.open_dir(&place.folder).and_then(|folder| {
-            let file = folder.open(&place.name, Access::Append)?;
+            let file = folder.open(&place.name, FileAccess::Append)?;
             Ok((folder, file))
         });
         let (folder, file) = match opened {

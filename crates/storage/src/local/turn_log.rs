@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::blocking::{Blocking, lock};
 use crate::{Damage, Lease, LiveText, LogState, Page, Pos, StoreError, TurnLog};
 
-use super::beneath::{Access, Dir, classify};
+use super::beneath::{Dir, FileAccess, classify};
 use super::leases::LocalLeases;
 use super::ops::{AppendFault, FileOps, append_whole};
 use super::page::{ReadLimits, ReadPage};
@@ -184,7 +184,7 @@ impl Logs {
     /// Creates a log, and returns it with its folder, in which its name is not durable yet.
     fn create(&self, place: &LogPlace) -> Result<(OpenLog, Dir), StoreError> {
         let folder = self.home.make_dirs(&*self.ops, &place.folder)?;
-        let file = folder.open(&place.name, Access::AppendOrCreate).map_err(classify)?;
+        let file = folder.open(&place.name, FileAccess::AppendOrCreate).map_err(classify)?;
         Ok((OpenLog::new(file), folder))
     }
 
@@ -322,7 +322,7 @@ impl Logs {
         len: u64,
         through: TurnId,
     ) -> Result<u64, StoreError> {
-        let file = folder.open(name, Access::CreateNew).map_err(classify)?;
+        let file = folder.open(name, FileAccess::CreateNew).map_err(classify)?;
         let copied = copy::through(&*self.ops, source, len, through, &file)?;
         self.ops.sync_all(&file)?;
         Ok(copied)

@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use super::{command_plan, spec_of};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{Access, CommandRequest, CommandResult, Ending, Network, Runtime, Steering};
+use crate::runtime::{
+    CommandRequest, CommandResult, Ending, Network, Runtime, Steering, VaultAccess,
+};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -101,12 +103,12 @@ impl TypedTool for Exec {
 /// What a command may do to the vault. It can copy anything into the files it writes, so a command
 /// that only a standing rule allowed must not change files that agents or the person's programs
 /// obey.
-pub(super) fn changing(plan: &Authorised<Plan>) -> Access {
+pub(super) fn changing(plan: &Authorised<Plan>) -> VaultAccess {
     let steering = match plan.by() {
         AuthorisedBy::Gate => Steering::Kept,
         AuthorisedBy::Person => Steering::Free,
     };
-    Access::Change(Origin::AgentTainted, steering)
+    VaultAccess::Change(Origin::AgentTainted, steering)
 }
 
 /// The output of a command and how it ended, for a model.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_egress::Address;
 use onyx_types::{ErrorCode, Fault, Origin};
 
-use super::{Access, CommandRequest, Ending, Network, Runtime, Steering};
+use super::{CommandRequest, Ending, Network, Runtime, Steering, VaultAccess};
 use crate::{ToolCx, ToolError, Web};
 
 /// The most bytes of an answer that are searched.
@@ -60,10 +60,10 @@ impl JobOutside {
             return Err(Fault::new(ErrorCode::ToolFailed, message).with_hint("See `onyx doctor`."));
         };
         let access = match access {
-            CommandAccess::Look => Access::Look,
+            CommandAccess::Look => VaultAccess::Look,
             // No person checks what the command writes, so its changes count as tainted, whatever
             // it read.
-            CommandAccess::Change => Access::Change(Origin::AgentTainted, Steering::Kept),
+            CommandAccess::Change => VaultAccess::Change(Origin::AgentTainted, Steering::Kept),
         };
         let fault = |error: ToolError| Fault::new(ErrorCode::ToolFailed, error.to_string());
         let order = CommandRequest {

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_egress::HostPort;
-use onyx_sandbox::{Bounds, Input, Job, Running, Sandbox, SandboxError, Scratch};
+use onyx_sandbox::{
+    Bounds, CommandInput, Running, Sandbox, SandboxError, SandboxedCommand, Scratch,
+};
 use onyx_storage::Area;
 use onyx_types::Origin;
 use tokio::net::TcpListener;
@@ -62,7 +64,7 @@ pub(crate) struct CommandRequest<'a> {
     pub(crate) workspace: Arc<Workspace>,
     /// The folder in the vault; `None` is the top of the vault.
     pub(crate) folder: Option<&'a str>,
-    pub(crate) access: Access,
+    pub(crate) access: VaultAccess,
     pub(crate) network: Network,
     /// A folder of Onyx that the command may use in addition to the vault.
     pub(crate) beside: Option<PathBuf>,
@@ -81,7 +83,7 @@ pub(crate) enum Network {
 
 /// Whether a command may change files of the vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum VaultAccess {
     Look,
     /// The command may change files. The values are the origin of its changes, and whether files
     /// that steer agents are put back.
@@ -207,13 +209,13 @@ impl Runtime {
         let top = workspace.root().to_owned();
         let root = vec![top.clone()];
         let (readable, changeable, watch) = match access {
-            Access::Look => (root, Vec::new(), None),
-            Access::Change(origin, steering) => {
+            VaultAccess::Look => (root, Vec::new(), None),
+            VaultAccess::Change(origin, steering) => {
                 let watch = workspace.watch(Authorship { tool, origin, steering }, cx).await?;
                 (Vec::new(), root, Some(watch))
             }
         };
-        let job = Job {
+        let sandboxed = SandboxedCommand {
             argv,
             folder: folder.map_or(top.clone(), |folder| top.join(folder.as_str())),
             readable,
@@ -224,10 +226,10 @@ impl Runtime {
                 Network::None => onyx_sandbox::Network::None,
                 Network::Servers(_) => onyx_sandbox::Network::Proxied,
             },
-            input: Input::Given,
+            input: CommandInput::Given,
             bounds: Bounds::default(),
         };
-        match self.start_answered(job, stdin, network).await {
+        match self.start_answered(sandboxed, stdin, network).await {
             Ok((running, proxy)) => {
                 let (scratch, workspace) = (Some(scratch), Some(workspace));
                 Ok(RunningCommand { running, _scratch: scratch, workspace, watch, _proxy: proxy })
@@ -250,11 +252,12 @@ impl Runtime {
 
     async fn start_answered(
         &self,
-        job: Job,
+        sandboxed: SandboxedCommand,
         stdin: Stdio,
         network: Network,
     ) -> Result<(Running, Option<AbortOnDrop>), ToolError> {
-        let mut running = self.sandbox.start(job, stdin).await.map_err(|error| not_run(&error))?;
+        let mut running =
+            self.sandbox.start(sandboxed, stdin).await.map_err(|error| not_run(&error))?;
         let proxy = self.answer(&mut running, network).await?;
         Ok((running, proxy))
     }

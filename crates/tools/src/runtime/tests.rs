@@ -11,7 +11,7 @@ use onyx_test_support::{Page, Site};
 use onyx_types::{Cancel, IdGenerator, Scope, ScopeSet, SessionKey, SystemClock, Taint};
 use serde_json::json;
 
-use super::{Access, CommandRequest, CommandResult, Ending, Network, Runtime};
+use super::{CommandRequest, CommandResult, Ending, Network, Runtime, VaultAccess};
 use crate::{Decisions, LiveOutput, OfferState, PathRules, ToolCx, ToolError, Web, WebSettings};
 
 /// The commands below start in this test: the sandbox runs this test program again.
@@ -75,7 +75,7 @@ async fn curl(
     let runtime = Runtime::new(sandbox(kind), folder.path().to_owned()).with_web(web);
     let words = ["curl", "-sS", "--max-time", "20"].iter().chain(words);
     let argv = words.map(|word| (*word).to_owned()).collect();
-    let (access, network) = (Access::Look, Network::Servers(servers));
+    let (access, network) = (VaultAccess::Look, Network::Servers(servers));
     let tool = "exec".to_owned();
     let workspace = runtime.workspace(None, &cx).await?;
     let order =

@@ -45,7 +45,7 @@ fn counted(
     dialect: Dialect,
 ) -> Result<usize, Problem> {
     // A model that does not exist gets the same error here as in a request.
-    RequestHead::read(headers, &body)?.target(state)?;
+    RequestHead::read(headers, &body)?.answer_source(state)?;
     Ok(estimate(&model_request(dialect.read(body)?)))
 }
 

@@ -27,7 +27,7 @@ use crate::wire::encode::v1::{
 use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
 use embeddings::{EmbeddingList, EmbeddingRequest};
 use models::{ModelList, ModelView};
-use sent::{RequestHead, Target};
+use sent::{AnswerSource, RequestHead};
 use thread::Thread;
 
 pub(super) fn routes() -> Routes {
@@ -175,17 +175,19 @@ async fn answer(
     dialect: Dialect,
 ) -> Result<Response, Problem> {
     let sent = RequestHead::read(headers, &body)?;
-    let target = sent.target(state)?;
+    let source = sent.answer_source(state)?;
     let thread = match dialect {
-        Dialect::Responses => Some(Thread::open(state, caller, &target, &mut body).await?),
+        Dialect::Responses => Some(Thread::open(state, caller, &source, &mut body).await?),
         Dialect::ChatCompletions | Dialect::Messages => None,
     };
-    let response = match target {
-        Target::Agent { agent, model } => {
+    let response = match source {
+        AnswerSource::Agent { agent, model } => {
             run::answer(state, caller, sent, run::AnswererChoice { agent, model, dialect }, body)
                 .await
         }
-        Target::Upstream(model) => pass::through(state, caller, &sent, model, dialect, body).await,
+        AnswerSource::Upstream(model) => {
+            pass::through(state, caller, &sent, model, dialect, body).await
+        }
     }?;
     Ok(match thread {
         Some(thread) => thread.keeping(state, response),

@@ -32,7 +32,7 @@ pub(crate) struct RequestHead {
 
 /// The agent or model that answers.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum AnswerSource {
     Agent {
         /// None: the session's own agent, or the default one.
         agent: Option<AgentId>,
@@ -64,7 +64,7 @@ impl RequestHead {
         })
     }
 
-    pub(super) fn target(&self, state: &ApiState) -> Result<Target, Problem> {
+    pub(super) fn answer_source(&self, state: &ApiState) -> Result<AnswerSource, Problem> {
         let roster = state.agent.roster();
         let meant = self.model.as_deref().and_then(|model| state.upstream.meant_by(model));
         let requested = meant.or_else(|| self.model.clone());
@@ -89,21 +89,23 @@ impl RequestHead {
             }
             (Some(agent), None, Some(model)) => {
                 let model = model.contains('/').then(|| ModelId::new(model));
-                Ok(Target::Agent { agent: Some(agent.clone()), model })
+                Ok(AnswerSource::Agent { agent: Some(agent.clone()), model })
             }
-            (Some(agent), _, _) => Ok(Target::Agent { agent: Some(agent.clone()), model: None }),
-            (None, Some(agent), _) => Ok(Target::Agent { agent: Some(agent), model: None }),
-            (None, None, None) => Ok(Target::Agent { agent: None, model: None }),
+            (Some(agent), _, _) => {
+                Ok(AnswerSource::Agent { agent: Some(agent.clone()), model: None })
+            }
+            (None, Some(agent), _) => Ok(AnswerSource::Agent { agent: Some(agent), model: None }),
+            (None, None, None) => Ok(AnswerSource::Agent { agent: None, model: None }),
             (None, None, Some(model)) => self.upstream(state, model),
         }
     }
 
-    fn upstream(&self, state: &ApiState, model: &str) -> Result<Target, Problem> {
+    fn upstream(&self, state: &ApiState, model: &str) -> Result<AnswerSource, Problem> {
         if self.session.is_some() {
             let why = "a session belongs to an agent; `model` must name that agent or be left out";
             return Err(Problem::field("model", why));
         }
-        resolved(state, model).map(Target::Upstream)
+        resolved(state, model).map(AnswerSource::Upstream)
     }
 }
 

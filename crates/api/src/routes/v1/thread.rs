@@ -8,7 +8,7 @@ use futures::stream::{StreamExt as _, unfold};
 use onyx_types::{Fault, PersonId};
 use serde_json::{Map, Value, json};
 
-use super::sent::Target;
+use super::sent::AnswerSource;
 use crate::pass_through::{StoredConversation, StoredResponse, StoredResponses};
 use crate::{ApiState, AuthContext, Problem};
 
@@ -32,7 +32,7 @@ impl Thread {
     pub(super) async fn open(
         state: &ApiState,
         caller: &AuthContext,
-        target: &Target,
+        source: &AnswerSource,
         body: &mut Map<String, Value>,
     ) -> Result<Self, Problem> {
         let stored = StoredResponses::of(&*state.store.short_lived, &caller.person);
@@ -47,7 +47,7 @@ impl Thread {
         }
         if let Some(id) = body.get("previous_response_id").and_then(Value::as_str)
             && let Some(found) = stored.response(id).await?
-            && !(is_of_agent(&found.body) && matches!(target, Target::Agent { .. }))
+            && !(is_of_agent(&found.body) && matches!(source, AnswerSource::Agent { .. }))
         {
             before = found.input;
             before.extend(found.body["output"].as_array().into_iter().flatten().cloned());
@@ -77,7 +77,8 @@ impl Thread {
         let (parts, body) = response.into_parts();
         let recorder =
             Recorder { state: state.clone(), thread: Some(self), held: BytesMut::new(), streams };
-        // The end of an answer is sent once it is stored: its client may continue it at any gateway.
+        // The end of an answer is sent once it is stored: its client may continue it at any
+        // gateway.
         let recorded = (body.into_data_stream(), recorder);
         let pieces = unfold(recorded, |(mut pieces, mut recorder)| async move {
             let piece = pieces.next().await?;

@@ -16,15 +16,15 @@ use super::ui_message::{LAST, Part as Kind, UiMessageFrames, counted, frame};
 pub(crate) struct UiRunFrames {
     fold: RunFold,
     words: UiMessageFrames,
-    step: Step,
+    step: StepPhase,
     /// Calls that a person rejected.
     denied: BTreeSet<ToolUseId>,
     fault: Option<String>,
 }
 
-/// A step is one call of the model with the results of its tools.
+/// How far the current step is. A step is one call of the model with the results of its tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum StepPhase {
     NotBegun,
     Asking,
     /// A tool has answered, so the model's next words begin another step.
@@ -36,7 +36,7 @@ impl UiRunFrames {
         Self {
             fold: RunFold::default(),
             words: UiMessageFrames::new(message_id),
-            step: Step::NotBegun,
+            step: StepPhase::NotBegun,
             denied: BTreeSet::new(),
             fault: None,
         }
@@ -109,7 +109,7 @@ impl UiRunFrames {
             }
             Part::ToolResult { id, ok, output, .. } => {
                 self.words.close(frames);
-                self.step = Step::Answered;
+                self.step = StepPhase::Answered;
                 frames.push(self.result(id, *ok, output));
             }
             Part::Proposal { draft_id, tool, summary, expires_at: None, .. } => {
@@ -133,12 +133,12 @@ impl UiRunFrames {
     }
 
     fn model_speaks(&mut self, frames: &mut Vec<Bytes>) {
-        if self.step == Step::Answered {
+        if self.step == StepPhase::Answered {
             frames.push(frame(&json!({"type": "finish-step"})));
         }
-        if self.step != Step::Asking {
+        if self.step != StepPhase::Asking {
             frames.push(frame(&json!({"type": "start-step"})));
-            self.step = Step::Asking;
+            self.step = StepPhase::Asking;
         }
     }
 
@@ -178,7 +178,7 @@ impl UiRunFrames {
     }
 
     fn end(&mut self, reason: &str, usage: &Usage, frames: &mut Vec<Bytes>) {
-        if self.step != Step::NotBegun {
+        if self.step != StepPhase::NotBegun {
             frames.push(frame(&json!({"type": "finish-step"})));
         }
         let mut metadata = self.place();

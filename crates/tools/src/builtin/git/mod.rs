@@ -25,7 +25,7 @@ use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{
-    Access, CommandChanges, CommandRequest, CommandResult, Ending, Network, Runtime, Steering,
+    CommandChanges, CommandRequest, CommandResult, Ending, Network, Runtime, Steering, VaultAccess,
     Workspace,
 };
 use crate::text::argv::quoted;
@@ -157,14 +157,16 @@ impl Command {
         }
     }
 
-    fn access(self, by: AuthorisedBy) -> Access {
+    fn access(self, by: AuthorisedBy) -> VaultAccess {
         let steering = match by {
             AuthorisedBy::Gate => Steering::Kept,
             AuthorisedBy::Person => Steering::Free,
         };
         match self {
-            Self::Status | Self::Diff | Self::Log => Access::Look,
-            Self::Commit | Self::Pull | Self::Push => Access::Change(Origin::External, steering),
+            Self::Status | Self::Diff | Self::Log => VaultAccess::Look,
+            Self::Commit | Self::Pull | Self::Push => {
+                VaultAccess::Change(Origin::External, steering)
+            }
         }
     }
 
@@ -235,7 +237,7 @@ struct Work<'a> {
     workspace: Arc<Workspace>,
     repository: &'a Repository,
     control: Control,
-    access: Access,
+    access: VaultAccess,
     tool: &'a str,
 }
 
@@ -310,7 +312,7 @@ impl Git {
         &'a self,
         repository: &'a Repository,
         workspace: &Arc<Workspace>,
-        access: Access,
+        access: VaultAccess,
         towards: Option<RemoteConnection<'_>>,
     ) -> Result<Work<'a>, ToolError> {
         let control = repository.control(&self.runtime, workspace, towards).await?;
@@ -339,7 +341,7 @@ impl Git {
         workspace: &Arc<Workspace>,
         cx: &ToolCx,
     ) -> Result<Transfer, ToolError> {
-        let work = self.work(repository, workspace, Access::Look, None).await?;
+        let work = self.work(repository, workspace, VaultAccess::Look, None).await?;
         Transfer::plan(direction, arguments, &self.remotes, &work, cx).await
     }
 
@@ -349,7 +351,7 @@ impl Git {
         direction: Direction,
         arguments: &GitArguments,
         plan: &Plan,
-        access: Access,
+        access: VaultAccess,
         cx: &ToolCx,
     ) -> Result<CommandResult, ToolError> {
         let (repository, workspace) = self.open(arguments, cx).await?;
@@ -375,7 +377,7 @@ impl Git {
     async fn stay(
         &self,
         arguments: &GitArguments,
-        access: Access,
+        access: VaultAccess,
         cx: &ToolCx,
     ) -> Result<CommandResult, ToolError> {
         let mut steps = self.command.steps(arguments, cx)?;

@@ -13,20 +13,20 @@ use crate::package::{AcceptedFacts, Package, PackageFolders};
 
 /// The enabled plugins.
 #[derive(Default)]
-pub(super) struct Slots {
-    slots: RwLock<BTreeMap<String, Arc<Slot>>>,
+pub(super) struct EnabledPlugins {
+    by_name: RwLock<BTreeMap<String, Arc<EnabledPlugin>>>,
     /// The hooks of the plugins, with the programs that answer for them.
     guards: RwLock<Arc<Vec<Guard>>>,
 }
 
-impl Slots {
-    pub(super) fn all(&self) -> Vec<Arc<Slot>> {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        slots.values().cloned().collect()
+impl EnabledPlugins {
+    pub(super) fn all(&self) -> Vec<Arc<EnabledPlugin>> {
+        let by_name = self.by_name.read().unwrap_or_else(PoisonError::into_inner);
+        by_name.values().cloned().collect()
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<Arc<Slot>> {
-        self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    pub(super) fn get(&self, name: &str) -> Option<Arc<EnabledPlugin>> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     pub(super) fn guards(&self) -> Arc<Vec<Guard>> {
@@ -36,20 +36,20 @@ impl Slots {
     /// Replaces the enabled plugins. Returns the previous ones.
     pub(super) fn replace(
         &self,
-        slots: BTreeMap<String, Arc<Slot>>,
-    ) -> BTreeMap<String, Arc<Slot>> {
+        by_name: BTreeMap<String, Arc<EnabledPlugin>>,
+    ) -> BTreeMap<String, Arc<EnabledPlugin>> {
         let gone = {
-            let mut current = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *current, slots)
+            let mut current = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *current, by_name)
         };
-        let guards = self.all().into_iter().filter_map(|slot| slot.guard()).collect();
+        let guards = self.all().into_iter().filter_map(|plugin| plugin.guard()).collect();
         *self.guards.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(guards);
         gone
     }
 }
 
 /// One plugin that the config enables.
-pub(super) struct Slot {
+pub(super) struct EnabledPlugin {
     pub(super) name: String,
     /// The facts of the package that the owner accepted last, even if the files have changed since.
     pub(super) facts: Option<AcceptedFacts>,
@@ -68,7 +68,7 @@ pub(super) struct Accepted {
     pub(super) host: Option<Arc<Host>>,
 }
 
-impl Slot {
+impl EnabledPlugin {
     pub(super) fn without(name: &str, facts: Option<AcceptedFacts>, problem: String) -> Self {
         let name = name.to_owned();
         Self { name, facts, problem: Some(problem), accepted: None, connectors: Vec::new() }
@@ -122,7 +122,7 @@ impl Slot {
     /// The MCP servers of the package, by the names that they have here.
     pub(super) fn servers(&self) -> Vec<(String, ServerSettings)> {
         let Some(Accepted { package, folders, .. }) = &self.accepted else { return Vec::new() };
-        let grants = &package.part.grants;
+        let grants = &package.onyx.grants;
         let named = |name: &str| format!("{}-{name}", self.name).replace('.', "-");
         let all = package.servers.iter();
         all.map(|server| (named(&server.name), server.settings(grants, folders))).collect()

@@ -1,4 +1,4 @@
-//! Our part of a package: its program, what the program offers and which grants it asks for.
+//! Our manifest in a package: its program, what the program offers and which grants it asks for.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ const LONGEST_DEADLINE: u64 = 30_000;
 /// The content of `onyx.json`, or the same facts from a `manifest.yaml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Part {
+pub(crate) struct OnyxManifest {
     /// The program and its arguments. The program is a name, or a path in the package that begins
     /// with `./`.
     pub(crate) command: Vec<String>,
@@ -129,8 +129,8 @@ pub struct GrantedFolders {
     pub write: Vec<PathBuf>,
 }
 
-impl Part {
-    /// Checks that the part is valid.
+impl OnyxManifest {
+    /// Checks that the manifest is valid.
     pub(super) fn check(&self, contains: &dyn Fn(&str) -> bool) -> Result<(), String> {
         let offers = !self.connectors.is_empty() || !self.hooks.is_empty();
         match self.command.first() {

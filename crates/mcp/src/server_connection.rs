@@ -20,7 +20,7 @@ const MOST_ROUNDS: usize = 4;
 const MOST_PAGES: usize = 50;
 const MOST_TOOLS: usize = 2_000;
 
-pub(crate) struct Peer {
+pub(crate) struct ServerConnection {
     transport: Transport,
     era: Era,
     elicitations: Elicitations,
@@ -38,31 +38,33 @@ pub enum Opening {
     StatelessFirst,
 }
 
-impl Peer {
+impl ServerConnection {
     pub(crate) async fn connect(
         transport: Transport,
         opening: Opening,
         elicitations: Elicitations,
     ) -> Result<Self, McpError> {
-        let mut peer = Self { transport, era: Era::Opening, elicitations };
+        let mut connection = Self { transport, era: Era::Opening, elicitations };
         match opening {
-            Opening::Handshake => peer.greet().await?,
-            Opening::Stateless => peer.discover().await?,
-            Opening::HandshakeFirst => match peer.greet().await {
+            Opening::Handshake => connection.greet().await?,
+            Opening::Stateless => connection.discover().await?,
+            Opening::HandshakeFirst => match connection.greet().await {
                 Err(McpError::Answered { code, .. })
                     if (400..500).contains(&code)
                         || [METHOD_NOT_FOUND, UNSUPPORTED_VERSION].contains(&code) =>
                 {
-                    peer.discover().await?;
+                    connection.discover().await?;
                 }
                 greeted => greeted?,
             },
-            Opening::StatelessFirst => match peer.discover().await {
-                Err(McpError::Answered { .. } | McpError::NotUnderstood(_)) => peer.greet().await?,
+            Opening::StatelessFirst => match connection.discover().await {
+                Err(McpError::Answered { .. } | McpError::NotUnderstood(_)) => {
+                    connection.greet().await?
+                }
                 discovered => discovered?,
             },
         }
-        Ok(peer)
+        Ok(connection)
     }
 
     async fn greet(&mut self) -> Result<(), McpError> {
