@@ -72,10 +72,10 @@ pub fn back_up(request: &BackupRequest<'_>) -> Result<BackupReport, BackupError>
     let home = Folder::open(request.home).map_err(BackupError::at_errno(request.home))?;
     let repository = Repository::open_or_make(&to, request.passphrase, request.encryption)?;
     let mut packs = repository.packs()?;
-    packs.mend()?;
+    packs.add_missing_lists()?;
     let before = newest(&repository)?;
     let started = request.clock.wall();
-    let mut taking = Taking {
+    let mut taking = BackupRun {
         packs,
         before: before.as_ref().map(PreviousFiles::of).unwrap_or_default(),
         entries: Vec::new(),
@@ -172,14 +172,14 @@ impl<'a> PreviousFiles<'a> {
     }
 }
 
-struct Taking<'a> {
+struct BackupRun<'a> {
     packs: Packs,
     before: PreviousFiles<'a>,
     entries: Vec<Entry>,
     report: BackupReport,
 }
 
-impl Taking<'_> {
+impl BackupRun<'_> {
     fn database(&mut self, copy: &DatabaseCopy, started: Timestamp) -> Result<(), BackupError> {
         let Some(file) = copy.file()? else { return Ok(()) };
         let packs = &mut self.packs;

@@ -90,7 +90,7 @@ pub fn verify(
     }
     if repair == Repair::Yes && !report.is_sound() {
         let whole = state.chunks.iter().filter(|(_, state)| **state != ChunkState::Damaged);
-        packs.mend()?;
+        packs.add_missing_lists()?;
         packs.retain(&whole.map(|(name, _)| *name).collect(), UnusedChunks::Yes)?;
     }
     Ok(report)

@@ -30,8 +30,8 @@ pub use artifacts::{Artifacts, KeptOutput};
 pub use builtin::{
     AccountCheck, BadGitSettings, BadLinkedInSettings, BadMenosSettings, Docker, DockerSettings,
     GitRemotes, GitSettings, LinkedIn, LinkedInSettings, Menos, MenosSettings, OpenSecret,
-    Repositories, artifact_tools, builtin_tools, delegation_tools, docker_tools, git_tools,
-    index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools, runtime_tools,
+    Repositories, artifact_tools, builtin_tools, command_tools, delegation_tools, docker_tools,
+    git_tools, index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools,
     selected_model, session_tools, skill_tools, space_tools, web_tools,
 };
 pub use error::ToolError;
@@ -44,7 +44,7 @@ pub use ports::{
     Hooks, JOBS_FOLDER, JobPort, ModelPick, ModelRouter, ModelWish, NoToken, PERSONA_EDITOR,
     PERSONA_GROUP, PersonaPort, ProposedJob, Spaces, TestAnswer, Veto, job_path,
 };
-pub use runtime::{CommandAccess, CommandEnd, HttpAnswer, JobOutside, Runtime};
+pub use runtime::{CommandAccess, CommandEnd, CommandRunner, HttpAnswer, JobOutside};
 pub use settings::ToolsSettings;
 pub use skills::{
     SKILL_FILE, Skill, SkillHead, SkillPackage, SkillPlace, SkillState, Skills, ZipLimits,

@@ -2,9 +2,9 @@
 //! networks deliver their messages.
 
 mod accounts;
-mod door;
 mod letters;
 mod peers;
+mod push;
 mod widget;
 
 use onyx_storage::AccountKey;
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Routes {
             .summary("Test a network token before it is saved")
             .body::<TestAccount>()
             .answers_json::<TestedAccount>(),
-        Route::post("/connectors/{network}/{account}", Public, door::receive)
+        Route::post("/connectors/{network}/{account}", Public, push::receive)
             .summary("Receive updates from a network, signed as the account requires")
             .path_value("network", NETWORK)
             .path_value("account", ACCOUNT)

@@ -22,7 +22,7 @@ pub(super) fn routes() -> Routes {
                 .answers_json::<Ready>(),
             Route::get("/api/health", Access::Read, everything)
                 .summary("Get the state of each dependency, with hints")
-                .answers_json::<Everything>(),
+                .answers_json::<HealthReport>(),
         ],
     )
 }
@@ -44,15 +44,16 @@ pub(super) async fn health() -> Json<Health> {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Everything {
+#[schemars(rename = "Everything")]
+pub(crate) struct HealthReport {
     dependencies: Vec<Dependency>,
 }
 
 pub(super) async fn everything(
     State(state): State<ApiState>,
     caller: AuthContext,
-) -> Json<Everything> {
-    Json(Everything { dependencies: state.readiness.health(&caller.person).await })
+) -> Json<HealthReport> {
+    Json(HealthReport { dependencies: state.readiness.health(&caller.person).await })
 }
 
 pub(super) async fn ready(State(state): State<ApiState>) -> Response {

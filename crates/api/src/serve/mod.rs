@@ -165,7 +165,8 @@ pub async fn serve<A: Accept>(
             Ok((stream, sender)) => {
                 let slot = admission.admit(&sender);
                 let (router, stop, runtime) = (router.clone(), stop.clone(), runtimes.least_busy());
-                runtime.spawn(&connections, take_up::<A>(stream, slot, sender, router, stop));
+                runtime
+                    .spawn(&connections, serve_connection::<A>(stream, slot, sender, router, stop));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -180,7 +181,7 @@ pub async fn serve<A: Accept>(
 
 /// Serves one connection. Nothing is set up before its first bytes arrive, so a silent one costs
 /// little.
-async fn take_up<A: Accept>(
+async fn serve_connection<A: Accept>(
     stream: A::Stream,
     slot: OpenSlot,
     sender: RequestSender,

@@ -130,7 +130,7 @@ impl Packs {
     }
 
     /// Adds the missing lists of packs whose writer died, so that they are scanned only once.
-    pub(crate) fn mend(&mut self) -> Result<(), BackupError> {
+    pub(crate) fn add_missing_lists(&mut self) -> Result<(), BackupError> {
         for pack in self.packs.iter_mut().filter(|pack| !pack.is_listed) {
             if pack.chunks.is_empty() {
                 self.files.remove(&pack.name)?;

@@ -38,7 +38,7 @@ pub fn restore_file(
     let home = Folder::open(home).map_err(BackupError::at_errno(home))?;
     let parent = home.make_parent_of(path).map_err(BackupError::at_errno(path))?;
     let names = names(path, snapshot.info.made_at);
-    let placed = Placing { packs: &mut packs, snapshot: &snapshot.info.id, path };
+    let placed = FilePlacement { packs: &mut packs, snapshot: &snapshot.info.id, path };
     let name = placed.put(entry, &parent, names)?;
     Ok(RestoredFile { snapshot: snapshot.info.id.clone(), path: path.with_file_name(name) })
 }
@@ -81,13 +81,13 @@ fn beside(name: &OsStr, made_at: Timestamp, number: usize) -> OsString {
 }
 
 /// Writes a file under a hidden name, then renames it to the first free name.
-pub(super) struct Placing<'a> {
+pub(super) struct FilePlacement<'a> {
     pub(super) packs: &'a mut Packs,
     pub(super) snapshot: &'a str,
     pub(super) path: &'a Path,
 }
 
-impl Placing<'_> {
+impl FilePlacement<'_> {
     pub(super) fn put(
         self,
         entry: &FileEntry,

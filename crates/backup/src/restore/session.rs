@@ -8,7 +8,7 @@ use onyx_types::{Clock, IdGenerator, SessionId};
 use serde_json::{Map, Value, json};
 
 use super::Source;
-use super::one::Placing;
+use super::one::FilePlacement;
 use super::writing::content;
 use crate::error::BackupError;
 use crate::folder::Folder;
@@ -110,7 +110,7 @@ impl Restoring<'_> {
             if self.parent.has(&name).map_err(BackupError::at_errno(&path))? {
                 return Ok(());
             }
-            let placing = Placing { packs, snapshot, path: &path };
+            let placing = FilePlacement { packs, snapshot, path: &path };
             return placing.put(file, self.parent, std::iter::once(name)).map(drop);
         }
         let content = content(packs, file, &path, snapshot)?;
@@ -124,7 +124,7 @@ impl Restoring<'_> {
     fn log(&self, packs: &mut Packs, log: &FileEntry) -> Result<(), BackupError> {
         let name = OsString::from(format!("{}.jsonl", self.session));
         let snapshot = &self.snapshot.info.id;
-        let placing = Placing { packs, snapshot, path: self.path };
+        let placing = FilePlacement { packs, snapshot, path: self.path };
         placing.put(log, self.parent, std::iter::once(name)).map(drop)
     }
 }

@@ -44,7 +44,7 @@ pub(super) async fn pursue(
     let Some((person, run)) = promised else { return Ok(()) };
     let conversation = ledger.conversation(message.peer.id, message.thread()).await?;
     let promised = PromisedTo { person, session: conversation.session, run };
-    let answering = match take_up(context, &message, &conversation, &promised).await? {
+    let answering = match begin_answer(context, &message, &conversation, &promised).await? {
         AnswerSource::Run(answering) => answering,
         AnswerSource::Elsewhere => return context.finish(update.id, Vec::new()).await,
         AnswerSource::Refused(fault) => return refuse(context, &message, &fault).await,
@@ -75,7 +75,7 @@ struct AnsweringRun {
     events: Box<dyn RunEvents>,
 }
 
-async fn take_up(
+async fn begin_answer(
     context: &Arc<AccountContext>,
     message: &PeerMessage<'_>,
     conversation: &ConversationRow,

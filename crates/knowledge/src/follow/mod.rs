@@ -53,9 +53,9 @@ pub(crate) struct ChangeFollower {
 
 /// Whether the tables have seen every change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lag {
-    None,
-    Some,
+pub(crate) enum Freshness {
+    Current,
+    Behind,
 }
 
 /// Why the tables are brought up to date.
@@ -107,11 +107,11 @@ impl ChangeFollower {
     pub(crate) async fn follow_to_the_end(&self) -> Result<(), KnowledgeError> {
         loop {
             let tables = self.lock().await;
-            let (tables, lag) = self.follow(tables, Purpose::Background).await?;
+            let (tables, freshness) = self.follow(tables, Purpose::Background).await?;
             drop(tables);
-            match lag {
-                Lag::None => return Ok(()),
-                Lag::Some => tokio::task::yield_now().await,
+            match freshness {
+                Freshness::Current => return Ok(()),
+                Freshness::Behind => tokio::task::yield_now().await,
             }
         }
     }
@@ -124,7 +124,7 @@ impl ChangeFollower {
     pub(crate) async fn tables_for(
         &self,
         person: &PersonId,
-    ) -> Result<(OwnedMutexGuard<SearchTables>, Lag), KnowledgeError> {
+    ) -> Result<(OwnedMutexGuard<SearchTables>, Freshness), KnowledgeError> {
         let _in_use = self.hold(person);
         let purpose = Purpose::Search(person);
         let mut tables = self.lock().await;
@@ -179,7 +179,7 @@ impl ChangeFollower {
         &self,
         tables: OwnedMutexGuard<SearchTables>,
         purpose: Purpose<'_>,
-    ) -> Result<(OwnedMutexGuard<SearchTables>, Lag), KnowledgeError> {
+    ) -> Result<(OwnedMutexGuard<SearchTables>, Freshness), KnowledgeError> {
         let began = Instant::now();
         let standing = self.chunks.standing().await?;
         let last = standing.last_change;
@@ -188,11 +188,11 @@ impl ChangeFollower {
             let mut tables = tables;
             *tables = SearchTables::default();
             self.note_loaded(&tables);
-            return Ok((tables, Lag::None));
+            return Ok((tables, Freshness::Current));
         }
         let tables = self.open_text(tables, &standing).await?;
         let mut tables = self.open_people(tables, standing, purpose).await?;
-        let mut lag = Lag::None;
+        let mut freshness = Freshness::Current;
         while tables.seen() < last {
             let changes = self.chunks.changes(tables.seen(), CHANGES_AT_ONCE).await?;
             if changes.is_empty() {
@@ -202,19 +202,19 @@ impl ChangeFollower {
             tables = on_a_thread(tables, move |tables| tables.take(&updates)).await?;
             // What has seen every change is not behind, however long that took.
             if tables.seen() < last && began.elapsed() > PATIENCE {
-                lag = Lag::Some;
+                freshness = Freshness::Behind;
                 break;
             }
         }
         let is_read_now = matches!(purpose, Purpose::Search(_));
-        let due = lag == Lag::None || is_read_now || tables.holds_many_uncommitted();
+        let due = freshness == Freshness::Current || is_read_now || tables.holds_many_uncommitted();
         if tables.uncommitted.is_some() && due {
             tables = on_a_thread(tables, SearchTables::commit).await?;
             tables.groups = self.chunks.groups().await?;
         }
         tables.people.evict(self.settings.get().most_table_bytes, &self.uses);
         self.note_loaded(&tables);
-        Ok((tables, lag))
+        Ok((tables, freshness))
     }
 
     async fn open_text(

@@ -13,7 +13,7 @@ use onyx_storage::{ChunkId, ChunkStore, Group, SourceKey, SourceKind, SourceRow}
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
 
 use crate::KnowledgeError;
-use crate::follow::{ChangeFollower, Lag, SearchTables};
+use crate::follow::{ChangeFollower, Freshness, SearchTables};
 use crate::settings::CurrentSearchSettings;
 use crate::sync::{TableSync, UpToDate};
 use crate::text::query::TextQuery;
@@ -115,9 +115,9 @@ impl Searcher {
         let candidates = CANDIDATES.max(limit);
         let degraded = degraded.clone();
         let person = search.scopes.person();
-        let (mut tables, lag) = self.follower.tables_for(person).await?;
+        let (mut tables, freshness) = self.follower.tables_for(person).await?;
         let seen = visible(&tables.groups, search);
-        let partial = lag == Lag::Some || !indexed;
+        let partial = freshness == Freshness::Behind || !indexed;
         if seen.is_empty() {
             return Ok(SearchResults { hits: Vec::new(), degraded, partial });
         }

@@ -82,7 +82,7 @@ impl Engine<'_> {
     fn run(&mut self, requests: &Receiver<WorkerRequest>, replies: &mut Replies) -> NobodyListens {
         let mut batch = Batch::default();
         loop {
-            if let Err(end) = self.hear(requests, replies) {
+            if let Err(end) = self.receive(requests, replies) {
                 return end;
             }
             self.admit();
@@ -93,7 +93,7 @@ impl Engine<'_> {
     }
 
     /// Receives the waiting requests; if there is no other work, waits for one.
-    fn hear(
+    fn receive(
         &mut self,
         requests: &Receiver<WorkerRequest>,
         replies: &mut Replies,

@@ -138,7 +138,7 @@ async fn agreed(draft: &Draft) -> Result<bool, ClientError> {
         return Err(ClientError::Refused(fault.with_hint("Confirm with --yes.")));
     }
     draft.lines().iter().for_each(|line| output::aside(line));
-    Ok(input::yes("Approve? [y/N] ").await)
+    Ok(input::confirm("Approve? [y/N] ").await)
 }
 
 /// A person's answer to a run that waits, given at the terminal.

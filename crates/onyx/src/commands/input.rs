@@ -20,7 +20,7 @@ pub(super) fn secret(prompt: &str) -> Result<String> {
 
 /// Asks a person at the terminal; no answer means no. A dropped future leaves the terminal to the
 /// next reader.
-pub(super) async fn yes(question: &str) -> bool {
+pub(super) async fn confirm(question: &str) -> bool {
     line(question).await.is_some_and(|answer| matches!(answer.as_str(), "y" | "Y" | "yes"))
 }
 

@@ -91,7 +91,7 @@ impl Live {
         mask_stored(&self.masker, &self.secrets);
         let config = load_config(&self.home, self.shared.as_deref());
         let outcome = match config.and_then(|config| self.check(config)) {
-            Ok(checked) => self.take_up(checked).await,
+            Ok(checked) => self.apply(checked).await,
             Err(error) => Err(error),
         };
         match &outcome {
@@ -147,7 +147,7 @@ impl Live {
         })
     }
 
-    pub(super) async fn take_up(&self, checked: CheckedConfig) -> Result<(), ConfigError> {
+    pub(super) async fn apply(&self, checked: CheckedConfig) -> Result<(), ConfigError> {
         let CheckedConfig {
             config,
             front,

@@ -30,11 +30,11 @@ impl LocalHost {
         if config.providers.iter().all(|(name, _)| name != LOCAL) {
             wanted.push((LOCAL.to_owned(), settings(LOCAL, home, config, None)));
         }
-        self.take_up(wanted)
+        self.replace_models(wanted)
     }
 
     /// Models of other settings are dropped when the last run that uses them has ended.
-    fn take_up(&self, wanted: Vec<(String, LocalSettings)>) -> Vec<NamedSource> {
+    fn replace_models(&self, wanted: Vec<(String, LocalSettings)>) -> Vec<NamedSource> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::take(&mut *known);
         let mut sources: Vec<NamedSource> = Vec::new();

@@ -19,10 +19,10 @@ use onyx_plugins::{Plugins, PluginsSettings, PluginsSetup, WaitTimes};
 use onyx_sandbox::{Program, Sandbox};
 use onyx_storage::{LocalObjects, Store};
 use onyx_tools::{
-    Artifacts, Delegates, Docker, GitRemotes, JobOutside, JobPort, LinkedIn, Masker, Menos,
-    ModelRouter, PersonaPort, Repositories, Runtime, Services, Skills, Spaces, Tool, Toolbox, Web,
-    artifact_tools, builtin_tools, delegation_tools, docker_tools, find_tools, git_tools,
-    index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools, runtime_tools,
+    Artifacts, CommandRunner, Delegates, Docker, GitRemotes, JobOutside, JobPort, LinkedIn, Masker,
+    Menos, ModelRouter, PersonaPort, Repositories, Services, Skills, Spaces, Tool, Toolbox, Web,
+    artifact_tools, builtin_tools, command_tools, delegation_tools, docker_tools, find_tools,
+    git_tools, index_tools, job_tools, linkedin_tools, menos_tools, model_tools, persona_tools,
     session_tools, skill_tools, space_tools, web_tools,
 };
 use onyx_types::{Clock, PersonId, Zone};
@@ -122,7 +122,7 @@ impl Parts {
         let linkedin = Arc::new(linkedin(base, config, &web, &masker)?);
         let skills = skills(base);
         let artifacts = artifacts(base).map_err(|error| ConfigError::of(&error))?;
-        let runtime = runtime(base, &web);
+        let runner = runner(base, &web);
         let tools = [
             builtin_tools(),
             index_tools(base.index),
@@ -130,8 +130,8 @@ impl Parts {
             web_tools(&web),
             menos_tools(&menos),
             linkedin_tools(&linkedin.tools),
-            runtime_tools(&runtime),
-            git_tools(&runtime, &remotes),
+            command_tools(&runner),
+            git_tools(&runner, &remotes),
             docker_tools(&docker),
             session_tools(base.store),
             delegation_tools(
@@ -146,7 +146,7 @@ impl Parts {
             find_tools(),
         ]
         .concat();
-        let repositories = Repositories::new(runtime.clone(), remotes.clone());
+        let repositories = Repositories::new(runner.clone(), remotes.clone());
         let toolbox =
             toolbox(base, &masker, tools, &artifacts).map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
@@ -195,7 +195,7 @@ impl Parts {
             jobs: config.jobs.clone(),
             mcp: config.mcp.clone(),
             plugins: config.plugins.clone(),
-            outside: JobOutside::new(runtime, web.clone()),
+            outside: JobOutside::new(runner, web.clone()),
             zones: zones(config),
             connectors,
             link: config.gateway.public_url.clone(),
@@ -236,12 +236,12 @@ impl GatewayBase<'_> {
     }
 }
 
-/// The runtime of commands. In server mode the vaults are not on this machine's disk, so commands
+/// The runner of commands. In server mode the vaults are not on this machine's disk, so commands
 /// work on copies.
-fn runtime(base: &GatewayBase<'_>, web: &Web) -> Runtime {
-    let runtime = Runtime::new(sandbox(), base.folder.path().to_owned()).with_web(web.clone());
-    runtime.clean();
-    if base.shared.is_some() { runtime.with_copies() } else { runtime }
+fn runner(base: &GatewayBase<'_>, web: &Web) -> CommandRunner {
+    let runner = CommandRunner::new(sandbox(), base.folder.path().to_owned()).with_web(web.clone());
+    runner.clean();
+    if base.shared.is_some() { runner.with_copies() } else { runner }
 }
 
 fn spaces(base: &GatewayBase<'_>) -> Spaces {

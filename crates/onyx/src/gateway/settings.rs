@@ -93,7 +93,7 @@ impl Configuration for Live {
             // The text is written before it is applied, so that an acknowledged change survives a
             // crash.
             self.write(version, &text).await?;
-            self.take_up(checked).await?;
+            self.apply(checked).await?;
             self.set_broken(None);
             tracing::info!("the config was changed by the owner");
             Ok(now)

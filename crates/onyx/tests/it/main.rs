@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod access;
 mod accounts;
 mod actions;
 mod administration;
@@ -20,7 +21,6 @@ mod crash;
 mod credentials;
 mod cuts;
 mod documents;
-mod door;
 mod drafts;
 mod embedders;
 mod faults;

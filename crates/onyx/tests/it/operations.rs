@@ -14,7 +14,7 @@ async fn the_description_and_its_page_are_served_from_here_alone() {
     let onyx = onyx(&model).await;
     let document = onyx.get("/openapi.json").await.expect(200).json();
     assert_eq!(document["openapi"], "3.1.0");
-    let page = crate::door::reqwest_client().get(onyx.url("/docs")).send().await.unwrap();
+    let page = crate::access::reqwest_client().get(onyx.url("/docs")).send().await.unwrap();
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
     assert!(policy.starts_with("default-src 'none'"), "{policy}");
     let page = page.text().await.unwrap();

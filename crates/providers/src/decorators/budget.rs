@@ -93,7 +93,7 @@ impl SpendAccounts {
             open.next += 1;
             let number = open.next;
             open.accounts.insert(number, (payer.clone(), 0.0));
-            Account { till: Arc::clone(self), number, person: payer.person.clone() }
+            Account { spending: Arc::clone(self), number, person: payer.person.clone() }
         };
         Budget { inner: model, account: Arc::new(account), payer, limits }
     }
@@ -148,7 +148,9 @@ impl SpendAccounts {
 
 impl std::fmt::Debug for SpendAccounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Till").field("open", &self.lock().accounts.len()).finish_non_exhaustive()
+        f.debug_struct("SpendAccounts")
+            .field("open", &self.lock().accounts.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -175,20 +177,20 @@ pub struct Budget {
 
 /// One run's open spending; closed when dropped.
 struct Account {
-    till: Arc<SpendAccounts>,
+    spending: Arc<SpendAccounts>,
     number: u64,
     person: PersonId,
 }
 
 impl Account {
     fn add(&self, cost: f64) {
-        if let Some((_, open)) = self.till.lock().accounts.get_mut(&self.number) {
+        if let Some((_, open)) = self.spending.lock().accounts.get_mut(&self.number) {
             *open += cost;
         }
     }
 
     fn unpriced(&self, model: &str) -> Option<ModelEvent> {
-        self.till.is_news(&self.person, model).then(|| ModelEvent::Notice {
+        self.spending.is_news(&self.person, model).then(|| ModelEvent::Notice {
             code: StatusCode::Degraded,
             message: format!("No price set for {model}, so budgets count it as $0."),
         })
@@ -197,7 +199,7 @@ impl Account {
 
 impl Drop for Account {
     fn drop(&mut self) {
-        self.till.lock().accounts.remove(&self.number);
+        self.spending.lock().accounts.remove(&self.number);
     }
 }
 
@@ -214,9 +216,9 @@ impl Model for Budget {
         let (model, account) = (Arc::clone(&self.inner), Arc::clone(&self.account));
         let (payer, limits) = (self.payer.clone(), self.limits);
         let call = PaidCall { account, limits, model: model.id().to_owned(), cost: 0.0 };
-        let till = Arc::clone(&self.account.till);
+        let spending = Arc::clone(&self.account.spending);
         let begin = async move {
-            match till.check(&payer, limits).await {
+            match spending.check(&payer, limits).await {
                 Ok(()) => model.stream(request, cancel),
                 Err(failure) => once(ready(ModelEvent::Failed(failure))).boxed(),
             }

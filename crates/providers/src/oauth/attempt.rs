@@ -153,7 +153,7 @@ impl Login {
     fn take(receiver: &ReturnReceiver, address: &Url) -> Result<(), &'static str> {
         match receiver.read(address) {
             Ok(returned) => {
-                receiver.bring(returned);
+                receiver.accept(returned);
                 Ok(())
             }
             Err(ReturnMismatch::OtherPlace | ReturnMismatch::OtherSignIn) => {

@@ -161,7 +161,7 @@ impl ReturnReceiver {
     }
 
     /// Accepts the first answer; later ones are ignored.
-    pub(super) fn bring(&self, returned: Return) {
+    pub(super) fn accept(&self, returned: Return) {
         let _ = self.returns.try_send(returned);
     }
 }
@@ -223,7 +223,7 @@ async fn serve(mut stream: TcpStream, receiver: ReturnReceiver) {
     // The code counts even if the browser does not wait for the page.
     let _ = tokio::time::timeout(PATIENCE, stream.write_all(answer.as_bytes())).await;
     if let Ok(returned) = read {
-        receiver.bring(returned);
+        receiver.accept(returned);
     }
 }
 

@@ -52,7 +52,7 @@ fn dear() -> serde_json::Value {
 struct Bank {
     world: World,
     book: Arc<Book>,
-    till: Arc<SpendAccounts>,
+    spending: Arc<SpendAccounts>,
 }
 
 impl Bank {
@@ -60,8 +60,8 @@ impl Bank {
         let world = world_with(&[server], dear());
         let book = Arc::new(Book::default());
         let clock: Arc<dyn Clock> = Arc::clone(&world.clock) as Arc<dyn Clock>;
-        let till = Arc::new(SpendAccounts::new(Arc::clone(&book) as Arc<dyn SpendBook>, clock));
-        Self { world, book, till }
+        let spending = Arc::new(SpendAccounts::new(Arc::clone(&book) as Arc<dyn SpendBook>, clock));
+        Self { world, book, spending }
     }
 
     fn run(&self, person: &str, agent: &str, limits: SpendLimits) -> Arc<dyn Model> {
@@ -70,7 +70,7 @@ impl Bank {
 
     fn run_of(&self, id: &str, person: &str, agent: &str, limits: SpendLimits) -> Arc<dyn Model> {
         let payer = Payer { person: person.parse().unwrap(), agent: agent.parse().unwrap() };
-        Arc::new(self.till.budget(self.world.model(id), payer, limits))
+        Arc::new(self.spending.budget(self.world.model(id), payer, limits))
     }
 }
 

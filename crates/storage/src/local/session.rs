@@ -134,14 +134,14 @@ impl OpenLog {
         let size = aside::length(&file)?;
         let mut log = Self { len: size, ..Self::new(file) };
         if let Some(tail) = TornTail::find(ops, &log.file, size)? {
-            log.mend(ops, &folder, place, &tail, need)?;
+            log.repair_tail(ops, &folder, place, &tail, need)?;
         }
         Ok(Some(log))
     }
 
     /// Cuts off the torn tail. Where that is not possible (full disk, read-only disk), a reader
     /// continues without it, but an appender must not.
-    fn mend(
+    fn repair_tail(
         &mut self,
         ops: &dyn FileOps,
         folder: &Dir,
@@ -151,7 +151,7 @@ impl OpenLog {
     ) -> Result<(), StoreError> {
         let damage = tail.damage(place);
         self.len = tail.start;
-        match tail.mend(ops, folder, place, &self.file) {
+        match tail.cut_off(ops, folder, place, &self.file) {
             Ok(len) => self.len = len,
             Err(error) if need == OpenPurpose::Append => return Err(error),
             Err(error) => {
@@ -206,7 +206,7 @@ impl TornTail {
     }
 
     /// Keeps the rest in another file first, then cuts it off. Returns the new length.
-    fn mend(
+    fn cut_off(
         &self,
         ops: &dyn FileOps,
         folder: &Dir,

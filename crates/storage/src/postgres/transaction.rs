@@ -137,14 +137,14 @@ impl TransactionTries {
                 trouble
             }
         };
-        if self.again(&trouble).await {
+        if self.wait_to_retry(&trouble).await {
             return TransactionEnd::LostARace;
         }
         TransactionEnd::Known(Err(trouble.into()))
     }
 
     /// Whether the work is to be repeated. It waits a moment before it says yes.
-    pub(super) async fn again(&mut self, trouble: &TransactionError) -> bool {
+    pub(super) async fn wait_to_retry(&mut self, trouble: &TransactionError) -> bool {
         if !trouble.lost_a_race() || self.0 >= MOST_TRIES {
             return false;
         }
@@ -243,7 +243,7 @@ pub(super) async fn at_once(client: &Object, statements: &str) -> Result<(), Sto
     loop {
         let Err(error) = client.batch_execute(statements).await else { return Ok(()) };
         let trouble = TransactionError::from(error);
-        if !tries.again(&trouble).await {
+        if !tries.wait_to_retry(&trouble).await {
             return Err(trouble.into());
         }
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{command_plan, spec_of};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{
-    CommandRequest, CommandResult, Ending, Network, Runtime, Steering, VaultAccess,
+    CommandRequest, CommandResult, CommandRunner, Ending, Network, Steering, VaultAccess,
 };
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
@@ -22,7 +22,7 @@ const MOST_SECONDS: u64 = 600;
 
 pub(super) struct Exec {
     spec: ToolSpec,
-    runtime: Runtime,
+    runner: CommandRunner,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,12 +38,12 @@ pub(super) struct Arguments {
 }
 
 impl Exec {
-    pub(super) fn new(runtime: Runtime) -> Self {
+    pub(super) fn new(runner: CommandRunner) -> Self {
         let description = "Run a command among the person's files, without network.";
         let spec = spec_of::<Arguments>("exec", "runtime", ToolEffect::Execute, description);
         let timeout = Duration::from_secs(MOST_SECONDS + 30);
         let needs = vec![Capability::Commands];
-        Self { spec: ToolSpec { timeout, needs, ..spec }, runtime }
+        Self { spec: ToolSpec { timeout, needs, ..spec }, runner }
     }
 }
 
@@ -56,7 +56,7 @@ impl TypedTool for Exec {
     }
 
     fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
-        if self.runtime.is_likely() { Ok(()) } else { Err(String::new()) }
+        if self.runner.is_likely() { Ok(()) } else { Err(String::new()) }
     }
 
     fn label(&self, arguments: &Value) -> CallLabel {
@@ -68,7 +68,7 @@ impl TypedTool for Exec {
     async fn plan(&self, arguments: &Arguments, cx: &ToolCx) -> Result<Plan, ToolError> {
         let Arguments { argv, folder, .. } = arguments;
         let plan = command_plan(&self.spec, argv, folder.as_deref(), cx)?;
-        self.runtime.with_executed(plan, argv, folder.as_deref(), cx).await
+        self.runner.with_executed(plan, argv, folder.as_deref(), cx).await
     }
 
     async fn invoke(
@@ -80,7 +80,7 @@ impl TypedTool for Exec {
         let (access, by) = (changing(&plan), plan.by());
         let plan = plan.into_inner();
         let Arguments { argv, folder, seconds } = arguments;
-        let workspace = self.runtime.workspace(folder.as_deref(), cx).await?;
+        let workspace = self.runner.workspace(folder.as_deref(), cx).await?;
         // The person approved the files as they were then, so they are compared.
         if by == AuthorisedBy::Person {
             workspace.still_executes(&plan, &argv, folder.as_deref(), cx).await?;
@@ -95,7 +95,7 @@ impl TypedTool for Exec {
             tool: plan.tool.to_string(),
         };
         let limit = Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS));
-        let ran = self.runtime.run(order, limit, cx).await?;
+        let ran = self.runner.run(order, limit, cx).await?;
         Ok(outcome(&ran, plan.summary))
     }
 }

@@ -47,7 +47,7 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::artifacts::Artifacts;
-use crate::runtime::Runtime;
+use crate::runtime::CommandRunner;
 use crate::schema::schema_of;
 use crate::skills::Skills;
 use crate::text::argv::quoted;
@@ -151,16 +151,13 @@ pub fn web_tools(web: &Web) -> Vec<Arc<dyn Tool>> {
 }
 
 /// The tools for homes on this machine's disk.
-pub fn runtime_tools(runtime: &Runtime) -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(exec::Exec::new(runtime.clone())),
-        Arc::new(process::Process::new(runtime.clone())),
-    ]
+pub fn command_tools(runner: &CommandRunner) -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(exec::Exec::new(runner.clone())), Arc::new(process::Process::new(runner.clone()))]
 }
 
 /// The tools for the repositories of vaults on this machine's disk.
-pub fn git_tools(runtime: &Runtime, remotes: &GitRemotes) -> Vec<Arc<dyn Tool>> {
-    let new = |command| git::Git::new(command, runtime.clone(), remotes.clone());
+pub fn git_tools(runner: &CommandRunner, remotes: &GitRemotes) -> Vec<Arc<dyn Tool>> {
+    let new = |command| git::Git::new(command, runner.clone(), remotes.clone());
     git::Command::ALL.into_iter().map(|command| Arc::new(new(command)) as Arc<dyn Tool>).collect()
 }
 

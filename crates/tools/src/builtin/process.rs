@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::exec::changing;
 use super::{acting, command_plan, reading, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
-use crate::runtime::{CommandRequest, Network, ProcessNumber, Processes, Runtime};
+use crate::runtime::{CommandRequest, CommandRunner, Network, ProcessNumber, Processes};
 use crate::text::argv::shown;
 use crate::{Authorised, ToolCx, ToolError, TypedTool};
 
@@ -21,7 +21,7 @@ const USUAL_SECONDS: u64 = 5;
 
 pub(super) struct Process {
     spec: ToolSpec,
-    runtime: Runtime,
+    runner: CommandRunner,
     processes: Processes,
 }
 
@@ -59,12 +59,12 @@ enum ProcessRequest<'a> {
 }
 
 impl Process {
-    pub(super) fn new(runtime: Runtime) -> Self {
+    pub(super) fn new(runner: CommandRunner) -> Self {
         let description = "A command that goes on between calls: start, poll, write, kill.";
         let spec = spec_of::<Arguments>("process", "runtime", ToolEffect::Execute, description);
         let timeout = Duration::from_secs(MOST_SECONDS + 30);
         let spec = ToolSpec { timeout, repeats: true, needs: vec![Capability::Commands], ..spec };
-        Self { spec, runtime, processes: Processes::default() }
+        Self { spec, runner, processes: Processes::default() }
     }
 }
 
@@ -98,7 +98,7 @@ impl TypedTool for Process {
     }
 
     fn check_capability(&self, _: Capability, _: &PersonId) -> Result<(), String> {
-        if self.runtime.is_likely() { Ok(()) } else { Err(String::new()) }
+        if self.runner.is_likely() { Ok(()) } else { Err(String::new()) }
     }
 
     fn label(&self, arguments: &Value) -> CallLabel {
@@ -120,7 +120,7 @@ impl TypedTool for Process {
         match arguments.request()? {
             ProcessRequest::Start(argv, folder) => {
                 let plan = command_plan(&self.spec, argv, folder, cx)?;
-                let plan = self.runtime.with_executed(plan, argv, folder, cx).await?;
+                let plan = self.runner.with_executed(plan, argv, folder, cx).await?;
                 // The process keeps running while other calls change its files, so a tainted run
                 // needs a person's approval even if a standing rule matches.
                 let consent = match cx.taint {
@@ -151,7 +151,7 @@ impl TypedTool for Process {
         let plan = plan.into_inner();
         let output = match arguments.request()? {
             ProcessRequest::Start(argv, folder) => {
-                let workspace = self.runtime.workspace(folder, cx).await?;
+                let workspace = self.runner.workspace(folder, cx).await?;
                 if by == AuthorisedBy::Person {
                     workspace.still_executes(&plan, argv, folder, cx).await?;
                 }
@@ -164,7 +164,7 @@ impl TypedTool for Process {
                     beside: None,
                     tool: plan.tool.to_string(),
                 };
-                let ProcessNumber(id) = self.processes.start(&self.runtime, order, cx).await?;
+                let ProcessNumber(id) = self.processes.start(&self.runner, order, cx).await?;
                 format!("process {id} runs; poll it for its output")
             }
             ProcessRequest::Poll(id, patience) => {

@@ -73,7 +73,7 @@ impl TypedTool for ViewContext {
         cx: &ToolCx,
     ) -> Result<ToolOutcome, ToolError> {
         let plan = plan.into_inner();
-        let mut around = Surroundings::default();
+        let mut around = ViewText::default();
         match viewed(cx).await? {
             ViewedPlace::Nothing => {
                 around.text.push_str("The person is not looking at anything in particular.\n")
@@ -113,18 +113,18 @@ async fn viewed(cx: &ToolCx) -> Result<ViewedPlace, ToolError> {
     }
 }
 
-struct Surroundings {
+struct ViewText {
     text: String,
     origin: Origin,
 }
 
-impl Default for Surroundings {
+impl Default for ViewText {
     fn default() -> Self {
         Self { text: String::new(), origin: Origin::Person }
     }
 }
 
-impl Surroundings {
+impl ViewText {
     async fn entity(&mut self, cx: &ToolCx, at: &EntityRef) -> Result<(), ToolError> {
         let Some(seen) = entities::seen(cx, at).await? else { return Ok(()) };
         self.text.push_str(&entities::label(&seen));

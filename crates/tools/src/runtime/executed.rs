@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use onyx_types::{Hash, Plan, Preview};
 
-use super::Runtime;
+use super::CommandRunner;
 use super::workspace::{Stamps, Workspace};
 use crate::commands::{ProgramReach, runs};
 use crate::{ToolCx, ToolError};
@@ -58,7 +58,7 @@ const GIT_DATA: &[&str] = &[
     "refs",
 ];
 
-impl Runtime {
+impl CommandRunner {
     /// Adds to the plan of a command what the command could execute: to its hash and to its
     /// preview.
     pub(crate) async fn with_executed(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_egress::Address;
 use onyx_types::{ErrorCode, Fault, Origin};
 
-use super::{CommandRequest, Ending, Network, Runtime, Steering, VaultAccess};
+use super::{CommandRequest, CommandRunner, Ending, Network, Steering, VaultAccess};
 use crate::{ToolCx, ToolError, Web};
 
 /// The most bytes of an answer that are searched.
@@ -15,7 +15,7 @@ const ANSWER_BYTES: usize = 1024 * 1024;
 /// person accepted with the job what is run and reached.
 #[derive(Clone, Default)]
 pub struct JobOutside {
-    runtime: Option<Runtime>,
+    runner: Option<CommandRunner>,
     web: Option<Web>,
 }
 
@@ -43,8 +43,8 @@ pub struct HttpAnswer {
 }
 
 impl JobOutside {
-    pub fn new(runtime: Runtime, web: Web) -> Self {
-        Self { runtime: Some(runtime), web: Some(web) }
+    pub fn new(runner: CommandRunner, web: Web) -> Self {
+        Self { runner: Some(runner), web: Some(web) }
     }
 
     pub async fn command(
@@ -54,8 +54,8 @@ impl JobOutside {
         limit: Duration,
         cx: &ToolCx,
     ) -> Result<CommandEnd, Fault> {
-        let runtime = self.runtime.as_ref().filter(|runtime| runtime.is_likely());
-        let Some(runtime) = runtime else {
+        let runner = self.runner.as_ref().filter(|runner| runner.is_likely());
+        let Some(runner) = runner else {
             let message = "Commands cannot run here: there is no sandbox.";
             return Err(Fault::new(ErrorCode::ToolFailed, message).with_hint("See `onyx doctor`."));
         };
@@ -68,14 +68,14 @@ impl JobOutside {
         let fault = |error: ToolError| Fault::new(ErrorCode::ToolFailed, error.to_string());
         let order = CommandRequest {
             argv,
-            workspace: runtime.workspace(None, cx).await.map_err(fault)?,
+            workspace: runner.workspace(None, cx).await.map_err(fault)?,
             folder: None,
             access,
             network: Network::None,
             beside: None,
             tool: "job".to_owned(),
         };
-        let ran = runtime.run(order, limit, cx).await.map_err(fault)?;
+        let ran = runner.run(order, limit, cx).await.map_err(fault)?;
         let why = match ran.ending {
             Ending::Exited(0) if ran.left.is_failure() => {
                 Some("Some of what the command wrote could not be stored.".to_owned())

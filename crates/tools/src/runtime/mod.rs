@@ -1,8 +1,8 @@
 //! Runs commands: where they work, how long they may take, and which part of their output is kept.
 
-mod alone;
 mod executed;
 mod for_jobs;
+mod isolated;
 mod output;
 mod processes;
 mod repositories;
@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 
 pub use for_jobs::{CommandAccess, CommandEnd, HttpAnswer, JobOutside};
 
-pub(crate) use alone::IsolatedCommand;
+pub(crate) use isolated::IsolatedCommand;
 pub(crate) use output::OutputBuffer;
 pub(crate) use processes::{ProcessNumber, Processes};
 pub(crate) use workspace::{CommandChanges, Steering, Workspace};
@@ -39,7 +39,7 @@ use crate::{ToolCx, ToolError, Web};
 
 /// Runs the commands of tools.
 #[derive(Clone)]
-pub struct Runtime {
+pub struct CommandRunner {
     sandbox: Sandbox,
     /// The home on this machine's disk.
     home: PathBuf,
@@ -130,7 +130,7 @@ pub(crate) struct RunningCommand {
     _proxy: Option<AbortOnDrop>,
 }
 
-impl Runtime {
+impl CommandRunner {
     pub fn new(sandbox: Sandbox, home: PathBuf) -> Self {
         let repositories = Arc::default();
         Self { sandbox, home, web: None, vaults: Vaults::Here, repositories }

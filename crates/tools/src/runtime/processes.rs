@@ -9,7 +9,7 @@ use onyx_types::{Cancel, SessionKey};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
-use super::{CommandRequest, OutputBuffer, RunningCommand, Runtime};
+use super::{CommandRequest, CommandRunner, OutputBuffer, RunningCommand};
 use crate::{LiveOutput, ToolCx, ToolError};
 
 /// The most processes of one session.
@@ -55,12 +55,12 @@ pub(crate) struct ProcessNumber(pub(crate) u64);
 impl Processes {
     pub(crate) async fn start(
         &self,
-        runtime: &Runtime,
+        runner: &CommandRunner,
         order: CommandRequest<'_>,
         cx: &ToolCx,
     ) -> Result<ProcessNumber, ToolError> {
         self.room(&cx.key)?;
-        let at_work = runtime.start(order, Stdio::piped(), cx).await?;
+        let at_work = runner.start(order, Stdio::piped(), cx).await?;
         let (words, waiting) = mpsc::channel(WORDS_WAITING);
         let (shared, stop) = (Arc::<SharedOutput>::default(), Cancel::new());
         let mut follow = Follow { at_work, waiting, shared: Arc::clone(&shared) };

@@ -11,7 +11,7 @@ use onyx_test_support::{Page, Site};
 use onyx_types::{Cancel, IdGenerator, Scope, ScopeSet, SessionKey, SystemClock, Taint};
 use serde_json::json;
 
-use super::{CommandRequest, CommandResult, Ending, Network, Runtime, VaultAccess};
+use super::{CommandRequest, CommandResult, CommandRunner, Ending, Network, VaultAccess};
 use crate::{Decisions, LiveOutput, OfferState, PathRules, ToolCx, ToolError, Web, WebSettings};
 
 /// The commands below start in this test: the sandbox runs this test program again.
@@ -72,15 +72,15 @@ async fn curl(
     let settings: WebSettings =
         serde_json::from_value(json!({"allowPrivateHosts": ["127.0.0.1"]})).unwrap();
     let web = Web::new(Arc::new(SystemResolver), &settings).unwrap();
-    let runtime = Runtime::new(sandbox(kind), folder.path().to_owned()).with_web(web);
+    let runner = CommandRunner::new(sandbox(kind), folder.path().to_owned()).with_web(web);
     let words = ["curl", "-sS", "--max-time", "20"].iter().chain(words);
     let argv = words.map(|word| (*word).to_owned()).collect();
     let (access, network) = (VaultAccess::Look, Network::Servers(servers));
     let tool = "exec".to_owned();
-    let workspace = runtime.workspace(None, &cx).await?;
+    let workspace = runner.workspace(None, &cx).await?;
     let order =
         CommandRequest { argv, workspace, folder: None, access, network, beside: None, tool };
-    runtime.run(order, Duration::from_secs(60), &cx).await
+    runner.run(order, Duration::from_secs(60), &cx).await
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onyx_storage::Area;
 use onyx_test_support::wait_for;
-use onyx_tools::{Masker, Runtime, git_tools, runtime_tools};
+use onyx_tools::{CommandRunner, Masker, command_tools, git_tools};
 use onyx_types::Origin;
 use serde_json::{Value, json};
 
@@ -17,8 +17,8 @@ const LONG: Duration = Duration::from_secs(60);
 
 async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
-    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned()).with_copies();
-    let tools = [runtime_tools(&runtime), git_tools(&runtime, &remotes())].concat();
+    let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned()).with_copies();
+    let tools = [command_tools(&runner), git_tools(&runner, &remotes())].concat();
     world.with_tools(allowed(tools), Masker::default())
 }
 
@@ -210,8 +210,8 @@ async fn a_repository_that_changed_meanwhile_is_not_half_written() {
 #[tokio::test]
 async fn an_approval_is_for_what_the_copy_holds_wherever_it_is_made() {
     let world = World::with(Vec::new(), Masker::default()).await;
-    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned()).with_copies();
-    let world = world.with_tools(runtime_tools(&runtime), Masker::default());
+    let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned()).with_copies();
+    let world = world.with_tools(command_tools(&runner), Masker::default());
     world.write("b.sh", "echo harmless\n");
     let ask = async || world.call("exec", json!({"argv": ["sh", "b.sh"]})).await;
     let first = ask().await;

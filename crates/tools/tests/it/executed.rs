@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use onyx_storage::Draft;
-use onyx_tools::{Approval, Masker, NotApproved, ReadCall, Runtime, Tool, runtime_tools};
+use onyx_tools::{Approval, CommandRunner, Masker, NotApproved, ReadCall, Tool, command_tools};
 use onyx_types::{DraftState, ErrorCode, Hash, Plan, Preview};
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ use crate::support::World;
 
 pub(crate) async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
-    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
-    world.with_tools(runtime_tools(&runtime), Masker::default())
+    let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned());
+    world.with_tools(command_tools(&runner), Masker::default())
 }
 
 pub(crate) async fn drafted(world: &World, tool: &str, argv: &[&str]) -> Draft {
@@ -177,10 +177,10 @@ async fn a_file_that_is_swapped_in_the_last_moment_does_not_run_either() {
     for name in ["exec", "process"] {
         let world = World::with(Vec::new(), Masker::default()).await;
         world.write("b.sh", "echo harmless\n");
-        let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
+        let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned());
         let file = world.vault().join("b.sh");
         let swapping = |tool| Arc::new(Swapping { tool, file: file.clone() }) as Arc<dyn Tool>;
-        let tools = runtime_tools(&runtime).into_iter().map(swapping).collect();
+        let tools = command_tools(&runner).into_iter().map(swapping).collect();
         let world = world.with_tools(tools, Masker::default());
         let draft = drafted(&world, name, &["sh", "b.sh"]).await;
         let refused = approved(&world, draft, None).await.unwrap_err();

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use onyx_tools::{GitRemotes, Masker, Runtime, ToolsSettings, git_tools};
+use onyx_tools::{CommandRunner, GitRemotes, Masker, ToolsSettings, git_tools};
 use onyx_types::Origin;
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ use crate::support::World;
 
 async fn world() -> World {
     let world = World::with(Vec::new(), Masker::default()).await;
-    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
-    world.with_tools(allowed(git_tools(&runtime, &remotes())), Masker::default())
+    let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned());
+    world.with_tools(allowed(git_tools(&runner, &remotes())), Masker::default())
 }
 
 /// Remotes without private hosts and without credentials.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use onyx_egress::SystemResolver;
 use onyx_test_support::{Page, Site};
 use onyx_tools::{
-    Masker, Runtime, Spaces, Tool, Web, WebSettings, builtin_tools, git_tools, runtime_tools,
+    CommandRunner, Masker, Spaces, Tool, Web, WebSettings, builtin_tools, command_tools, git_tools,
     space_tools, web_tools,
 };
 use onyx_types::{Attendance, Taint, Tier, ToolEffect, Verdict};
@@ -131,14 +131,14 @@ async fn world(canary: &Site) -> World {
     let settings: WebSettings = serde_json::from_value(allowed).unwrap();
     let web = Web::new(Arc::new(SystemResolver), &settings).unwrap();
     let world = World::with(Vec::new(), Masker::default()).await;
-    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
+    let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned());
     let spaces = Spaces::new(world.folder.path().to_owned());
     let tools: Vec<Arc<dyn Tool>> = [
         builtin_tools(),
         space_tools(&spaces, &world.store.ledger),
         web_tools(&web),
-        runtime_tools(&runtime),
-        git_tools(&runtime, &crate::git::remotes()),
+        command_tools(&runner),
+        git_tools(&runner, &crate::git::remotes()),
     ]
     .concat();
     let world = world.with_tools(tools, Masker::default());

@@ -4,7 +4,7 @@ use std::time::Duration;
 use onyx_sandbox::{Program, Sandbox, SandboxKind};
 use onyx_storage::Area;
 use onyx_test_support::wait_for;
-use onyx_tools::{LiveOutput, Masker, ReadCall, Runtime, Tool, runtime_tools};
+use onyx_tools::{CommandRunner, LiveOutput, Masker, ReadCall, Tool, command_tools};
 use onyx_types::{DraftState, Origin, Plan, Taint, ToolEffect};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -33,8 +33,8 @@ pub(crate) fn sandbox() -> Sandbox {
 
 async fn world_with(masker: Masker) -> World {
     let world = World::with(Vec::new(), masker.clone()).await;
-    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
-    world.with_tools(allowed(runtime_tools(&runtime)), masker)
+    let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned());
+    world.with_tools(allowed(command_tools(&runner)), masker)
 }
 
 /// Tools whose calls need no approval, because these tests are about what happens after it.
@@ -87,8 +87,8 @@ impl ReadCall for ApprovedCall<'_> {
 #[tokio::test]
 async fn a_command_needs_a_person_and_shows_exactly_what_would_run() {
     let world = World::with(Vec::new(), Masker::default()).await;
-    let runtime = Runtime::new(sandbox(), world.folder.path().to_owned());
-    let world = world.with_tools(runtime_tools(&runtime), Masker::default());
+    let runner = CommandRunner::new(sandbox(), world.folder.path().to_owned());
+    let world = world.with_tools(command_tools(&runner), Masker::default());
     let argv = json!({"argv": ["touch", "a b", "x;y"]});
     assert_eq!(world.asked("exec", argv).await, "Drafted: Run touch 'a b' 'x;y'");
     assert!(!world.vault().join("a b").exists());

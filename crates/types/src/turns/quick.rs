@@ -18,7 +18,7 @@ impl Turn {
     /// own order.
     pub fn from_json(line: &[u8]) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(line);
-        let quick = deserializer.deserialize_map(Quick).and_then(|turn| {
+        let quick = deserializer.deserialize_map(OwnOrderVisitor).and_then(|turn| {
             deserializer.end()?;
             Ok(turn)
         });
@@ -27,9 +27,9 @@ impl Turn {
 }
 
 /// Reads lines in Onyx's own order and fails on all others.
-struct Quick;
+struct OwnOrderVisitor;
 
-impl<'de> Visitor<'de> for Quick {
+impl<'de> Visitor<'de> for OwnOrderVisitor {
     type Value = Turn;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -74,12 +74,12 @@ pub(crate) async fn import(
     let import = reading.await.map_err(|_| failed("reading the export failed"))?;
     let import = import.map_err(Fault::from)?;
     let mode = if query.dry_run { Mode::DryRun } else { Mode::Write };
-    let bringing = RunningImport { state, caller, source: from, import, mode };
+    let running = RunningImport { state, caller, source: from, import, mode };
     if query.progress {
-        let work = move |sender| async move { bringing.bring(Progress::to(sender)).await };
+        let work = move |sender| async move { running.run(Progress::to(sender)).await };
         return Ok(lines(names, work));
     }
-    Ok(Json(bringing.bring(Progress::silent()).await?).into_response())
+    Ok(Json(running.run(Progress::silent()).await?).into_response())
 }
 
 /// An import whose data was read and is now written into the home.
@@ -92,7 +92,7 @@ struct RunningImport {
 }
 
 impl RunningImport {
-    async fn bring(&self, progress: Progress) -> Result<ImportReport, Problem> {
+    async fn run(&self, progress: Progress) -> Result<ImportReport, Problem> {
         let Self { state, caller, source, import, mode } = self;
         let report = write(state, caller, *source, import, *mode, progress).await?;
         if *mode == Mode::Write && report.has_changes() {

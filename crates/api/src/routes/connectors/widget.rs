@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::door::pushed;
 use super::key;
+use super::push::pushed;
 use crate::wire::Json;
 use crate::{ApiState, JsonBody, Problem, QueryOf};
 

@@ -241,12 +241,13 @@ pub(crate) struct Split {
     name: String,
     /// The entity that some texts mean by the name. Absent: the name is split from the entity that
     /// it was merged into.
-    apart: Option<Apart>,
+    apart: Option<SplitTexts>,
 }
 
 /// The texts in which the name means another entity.
 #[derive(Deserialize, JsonSchema)]
-struct Apart {
+#[schemars(rename = "Apart")]
+struct SplitTexts {
     /// The entity's name in these texts.
     #[schemars(regex(pattern = r"\S"))]
     into: String,
@@ -263,7 +264,7 @@ async fn split(
     named("name", &name)?;
     exists(&state, &caller, "name", &name).await?;
     let files = &*state.store.files;
-    let Some(Apart { into, paths }) = apart else {
+    let Some(SplitTexts { into, paths }) = apart else {
         let unmerge = |decisions: &mut NameDecisions| decisions.unmerge(&name);
         NameDecisions::change(files, &caller.person, unmerge).await.map_err(Fault::from)?;
         return page_of(&state, &caller, "name", &name).await;

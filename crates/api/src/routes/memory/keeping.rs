@@ -12,13 +12,14 @@ use crate::{Access, ApiState, AuthContext, Problem, Route, Routes};
 pub(super) fn routes() -> Routes {
     let keep = Route::post("/v1/memory/keep", Access::Chat, keep)
         .summary("Have an agent propose, as drafts, what its memory should keep")
-        .body::<Keep>()
+        .body::<KeepRequest>()
         .answers_json::<KeepingReport>();
     Routes::tagged("memory", [keep])
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
-pub(crate) struct Keep {
+#[schemars(rename = "Keep")]
+pub(crate) struct KeepRequest {
     /// None: the default agent.
     agent: Option<AgentId>,
 }
@@ -39,7 +40,7 @@ pub(crate) struct KeepingReport {
 async fn keep(
     State(state): State<ApiState>,
     caller: AuthContext,
-    JsonBody(keep): JsonBody<Keep>,
+    JsonBody(keep): JsonBody<KeepRequest>,
 ) -> Result<Json<KeepingReport>, Problem> {
     let roster = state.agent.roster();
     let agent = match keep.agent {

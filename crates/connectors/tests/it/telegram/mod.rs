@@ -1,9 +1,9 @@
 //! Tests the Telegram connector against a fake Bot API.
 
 mod approvals;
-mod door;
 mod health;
 mod peers;
+mod pushed_updates;
 pub(crate) mod seeds;
 mod steering;
 mod streaming;

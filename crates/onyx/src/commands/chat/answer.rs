@@ -98,7 +98,8 @@ impl ChatCommand {
         Ok(())
     }
 
-    /// Shows the draft that waits and asks. A decision made elsewhere, or Ctrl-C, ends the question.
+    /// Shows the draft that waits and asks. A decision made elsewhere, or Ctrl-C, ends the
+    /// question.
     async fn ask(
         &self,
         question: &PendingQuestion,
@@ -133,8 +134,8 @@ impl ChatCommand {
         }
     }
 
-    /// The next line. The first Ctrl-C asks the server to stop the run and keeps reading to its end;
-    /// a second one leaves at once.
+    /// The next line. The first Ctrl-C asks the server to stop the run and keeps reading to its
+    /// end; a second one leaves at once.
     async fn next(
         &self,
         lines: &mut ChatLines,
@@ -179,7 +180,7 @@ impl PendingQuestion {
                 let meant = words.map(|words| self.preview.answer_meant(&words).to_owned());
                 meant.map_or(Reply::No, Reply::Words)
             }
-            _ if input::yes("Approve? [y/N] ").await => Reply::Yes,
+            _ if input::confirm("Approve? [y/N] ").await => Reply::Yes,
             _ => Reply::No,
         }
     }

@@ -36,7 +36,7 @@ pub(super) async fn run(home: &HomeFolder, client: McpClient, yes: bool) -> Resu
     if !yes && !std::io::stdin().is_terminal() {
         bail!("nothing was written; confirm with --yes");
     }
-    if !yes && !input::yes("Write this? [y/N] ").await {
+    if !yes && !input::confirm("Write this? [y/N] ").await {
         output::line("Nothing was written.");
         return Ok(Exit::Done);
     }
@@ -79,7 +79,8 @@ fn place(client: McpClient) -> Result<ClientConfigFile> {
     Ok(ClientConfigFile { file, section })
 }
 
-/// The entry that starts this program with this home, independent of the other program's environment.
+/// The entry that starts this program with this home, independent of the other program's
+/// environment.
 fn entry(client: McpClient, home: &HomeFolder) -> Result<Value> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut entry = json!({

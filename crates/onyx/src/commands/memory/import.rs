@@ -1,6 +1,6 @@
 //! Imports the memory of an OpenClaw workspace: `MEMORY.md` (or `memory.md`) and all markdown in
-//! `memory/`. Existing memory is kept, a second import changes nothing, and every file that is left out
-//! is reported.
+//! `memory/`. Existing memory is kept, a second import changes nothing, and every file that is left
+//! out is reported.
 
 use std::fs::{self, DirEntry};
 use std::path::Path;
@@ -74,7 +74,7 @@ pub(super) async fn run(
         let agent = chosen_agent(client, agent).await?;
         for Import { to, text } in &imports {
             let to = format!("memory/{agent}/{to}");
-            let outcome = bring(client, &to, text).await?;
+            let outcome = import_text(client, &to, text).await?;
             let words = match outcome {
                 Outcome::New => "imported",
                 Outcome::Added => "added to",
@@ -174,7 +174,7 @@ fn is_day(name: &str) -> bool {
     }
 }
 
-async fn bring(client: &Client, to: &str, text: &str) -> Result<Outcome, ClientError> {
+async fn import_text(client: &Client, to: &str, text: &str) -> Result<Outcome, ClientError> {
     match read(client, to).await? {
         None => {
             write(client, to, text.to_owned(), None).await?;

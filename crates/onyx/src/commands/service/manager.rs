@@ -38,7 +38,7 @@ impl Manager {
     }
 
     /// Reads the unit that was written, enables it and starts it.
-    pub(super) fn take_up(&self) -> Result<()> {
+    pub(super) fn enable(&self) -> Result<()> {
         self.reload()?;
         match self.owner {
             ServiceOwner::Image(_) => self.must(&["enable", NAME]),
@@ -47,7 +47,7 @@ impl Manager {
     }
 
     /// Enables and restarts a service that already runs.
-    pub(super) fn take_up_again(&self) -> Result<()> {
+    pub(super) fn restart(&self) -> Result<()> {
         self.reload()?;
         self.must(&["enable", NAME])?;
         self.must(&["restart", NAME])
@@ -71,7 +71,8 @@ impl Manager {
         Ok(self.says("is-active")? == "active")
     }
 
-    /// The word that systemctl prints. Its exit code is ignored, because it is an error for any answer but yes.
+    /// The word that systemctl prints. Its exit code is ignored, because it is an error for any
+    /// answer but yes.
     pub(super) fn says(&self, question: &str) -> Result<String> {
         if let (ServiceOwner::Image(_), "is-active") = (&self.owner, question) {
             return Ok("inactive".to_owned());

@@ -1,5 +1,5 @@
-//! `onyx service`: installs the server as a systemd service of one user or of the machine. Only units
-//! that this command wrote are changed or removed.
+//! `onyx service`: installs the server as a systemd service of one user or of the machine. Only
+//! units that this command wrote are changed or removed.
 
 mod manager;
 mod unit;
@@ -49,9 +49,9 @@ fn install(home: &HomeFolder, place: &ServicePlace, user: Option<String>) -> Res
     std::fs::write(&path, format!("{MARK}{}", unit.text()))
         .with_context(|| format!("cannot write {}", path.display()))?;
     if is_running {
-        manager.take_up_again()?;
+        manager.restart()?;
     } else {
-        manager.take_up()?;
+        manager.enable()?;
     }
     output::line(&format!("{} is written and enabled", path.display()));
     if place.root.is_some() {
@@ -178,7 +178,8 @@ fn this_program() -> Result<PathBuf> {
     std::env::current_exe().context("cannot find the path of this program")
 }
 
-/// Refuses while another server runs: a second one would not get the home, and systemd would restart it endlessly.
+/// Refuses while another server runs: a second one would not get the home, and systemd would
+/// restart it endlessly.
 fn refuse_second_server(home: &Path) -> Result<()> {
     if !home.is_dir() {
         return Ok(());

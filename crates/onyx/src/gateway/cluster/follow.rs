@@ -1,5 +1,5 @@
-//! Applies what the other gateways changed. Credentials are updated first and wait for nothing else: a slow config
-//! change must not keep a revoked credential valid.
+//! Applies what the other gateways changed. Credentials are updated first and wait for nothing
+//! else: a slow config change must not keep a revoked credential valid.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ impl ClusterFollower<'_> {
         changes.accounts |= more.accounts;
         changes.secrets |= more.secrets;
         changes.sign_ins |= more.sign_ins;
-        if let Err(fault) = take_up(self.live, changes).await {
+        if let Err(fault) = apply(self.live, changes).await {
             tracing::warn!(%fault, "changes by other gateways could not be applied; trying again");
         }
         if more.config {
@@ -106,7 +106,7 @@ fn reload_everything(live: &Live) {
 }
 
 /// Applies the changes. Those that fail stay marked for the next time.
-async fn take_up(live: &Live, changes: &mut ClusterChanges) -> Result<(), Fault> {
+async fn apply(live: &Live, changes: &mut ClusterChanges) -> Result<(), Fault> {
     if changes.accounts {
         live.auth.identity().follow().await?;
         changes.accounts = false;

@@ -156,7 +156,7 @@ async fn the_model_field_chooses_agent_provider_or_nobody() {
 async fn errors_have_openais_form_before_and_within_a_stream() {
     let model = ScriptedModel::start().await;
     let onyx = onyx(&model).await;
-    let stranger = crate::door::reqwest_client();
+    let stranger = crate::access::reqwest_client();
     let refused = stranger.post(onyx.url(CHAT)).json(&ask("main", "hi")).send().await.unwrap();
     assert_eq!(refused.status(), 401);
     let refused: Value = refused.json().await.unwrap();

@@ -17,7 +17,7 @@ async fn server(model: &ScriptedModel) -> OnyxProcess {
 async fn a_page_of_a_site_that_is_let_in_asks_first_and_then_comes_with_its_token() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
-    let http = crate::door::reqwest_client();
+    let http = crate::access::reqwest_client();
     let asked = http
         .request(Method::OPTIONS, onyx.url(CHAT))
         .header("origin", SITE)
@@ -47,7 +47,7 @@ async fn a_page_of_a_site_that_is_let_in_asks_first_and_then_comes_with_its_toke
 async fn other_sites_stay_out_and_are_told_of_the_key() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
-    let http = crate::door::reqwest_client();
+    let http = crate::access::reqwest_client();
     let send = http.post(onyx.url(CHAT)).header("origin", "https://evil.example");
     let reply = send.bearer_auth(DEFAULT_TOKEN).json(&ask("mine/m", "hi")).send().await.unwrap();
     assert_eq!(reply.status(), 403);

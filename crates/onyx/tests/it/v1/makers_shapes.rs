@@ -68,7 +68,7 @@ async fn claude_codes_request_is_answered_by_agents_and_on_every_wire() {
 async fn betas_go_with_the_request_where_the_wire_is_the_same() {
     let model = ScriptedModel::start().await;
     let onyx = server(&model).await;
-    let http = crate::door::reqwest_client();
+    let http = crate::access::reqwest_client();
     let send = async |body: &Value| {
         http.post(onyx.url("/v1/messages?beta=true"))
             .bearer_auth(onyx_test_support::DEFAULT_TOKEN)

@@ -47,7 +47,7 @@ async fn speech_and_pictures_pass_to_a_provider_that_has_them() {
     model.push(json_answer(&json!({"text": "hello"})));
     let form = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF\r\n\
         --b\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nmine/whisper-1\r\n--b--\r\n";
-    let send = crate::door::reqwest_client()
+    let send = crate::access::reqwest_client()
         .post(onyx.url("/v1/audio/transcriptions"))
         .bearer_auth(DEFAULT_TOKEN)
         .header("content-type", "multipart/form-data; boundary=b")

@@ -88,7 +88,7 @@ async fn an_agent_answers_messages_with_the_key_in_their_header() {
     ])
     .await;
     let onyx = onyx(&model).await;
-    let http = crate::door::reqwest_client();
+    let http = crate::access::reqwest_client();
     let post = |body: Value| {
         http.post(onyx.url("/v1/messages")).header("x-api-key", DEFAULT_TOKEN).json(&body).send()
     };

@@ -126,7 +126,7 @@ impl Conversation {
         match input {
             Input::Message(content) => self.child.send(&user_message(&content)).await,
             Input::Results(results) => {
-                for answer in self.tools.bring(results) {
+                for answer in self.tools.set_results(results) {
                     self.child.send(&answer).await;
                 }
             }

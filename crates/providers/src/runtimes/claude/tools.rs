@@ -63,7 +63,7 @@ impl HostTools {
     }
 
     /// Takes the results and returns the answers for the requests that wait for them.
-    pub(super) fn bring(&mut self, results: HashMap<String, ToolAnswer>) -> Vec<Value> {
+    pub(super) fn set_results(&mut self, results: HashMap<String, ToolAnswer>) -> Vec<Value> {
         self.results = results;
         let waiting = std::mem::take(&mut self.waiting);
         let mut answers = Vec::new();

@@ -40,7 +40,7 @@ impl PollPosition {
     /// Forgets old notices, because only those that a poll can return again need to be remembered.
     fn forget_older(&mut self, look_back: f64, now: Duration) {
         let kept = Duration::from_secs_f64(LOOK_BACK_SECONDS + look_back);
-        self.notices.retain(|_, heard| now < *heard + kept);
+        self.notices.retain(|_, heard_at| now < *heard_at + kept);
     }
 }
 
@@ -53,7 +53,8 @@ pub struct ClusterChanges {
     pub config: bool,
     /// Whether sign-ins at providers began or ended.
     pub sign_ins: bool,
-    /// Whether another gateway ended or counts as dead. It may not have sent notices of what it did last.
+    /// Whether another gateway ended or counts as dead. It may not have sent notices of what it did
+    /// last.
     pub gateway_gone: bool,
     /// Whether the owner asks this gateway to give everything back.
     pub drain: bool,
@@ -63,17 +64,18 @@ pub struct ClusterChanges {
 
 impl Gateway {
     /// Sends notices to the other gateways and reads theirs, in one trip to the database. Nothing
-    /// may depend on a notice. The first poll only learns the current position and returns no changes.
+    /// may depend on a notice. The first poll only learns the current position and returns no
+    /// changes.
     pub(crate) async fn poll(
         &self,
-        heard: &mut PollPosition,
+        position: &mut PollPosition,
         told: &[String],
     ) -> Result<ClusterChanges, StoreError> {
         let client = self.database.relaxed_client().await?;
         let now = self.now();
-        let look_back = heard.look_back(now);
-        heard.forget_older(look_back, now);
-        let known: Vec<i64> = heard.notices.keys().copied().collect();
+        let look_back = position.look_back(now);
+        position.forget_older(look_back, now);
+        let known: Vec<i64> = position.notices.keys().copied().collect();
         let found = rows(
             &client,
             "WITH told AS (
@@ -95,19 +97,19 @@ impl Gateway {
             &[&self.id(), &look_back, &told, &known],
         )
         .await?;
-        heard.polled = Some(now);
-        let is_first = heard.counters.is_empty();
+        position.polled = Some(now);
+        let is_first = position.counters.is_empty();
         let (mut changes, mut alive) = (ClusterChanges::default(), BTreeSet::new());
         for row in &found {
             let (name, number): (Option<String>, i64) = (get(row, 0)?, get(row, 1)?);
             let Some(name) = name else {
-                heard.notices.insert(number, self.now());
+                position.notices.insert(number, self.now());
                 if !is_first {
                     changes.notices.push(get(row, 2)?);
                 }
                 continue;
             };
-            let is_new = heard.counters.get(&name).is_some_and(|before| *before != number);
+            let is_new = position.counters.get(&name).is_some_and(|before| *before != number);
             match name.as_str() {
                 "accounts" => changes.accounts = is_new,
                 "secrets" => changes.secrets = is_new,
@@ -122,10 +124,10 @@ impl Gateway {
                 "sign-ins" => changes.sign_ins = is_new,
                 _ => changes.config = is_new,
             }
-            heard.counters.insert(name, number);
+            position.counters.insert(name, number);
         }
-        changes.gateway_gone = !heard.alive.is_subset(&alive);
-        heard.alive = alive;
+        changes.gateway_gone = !position.alive.is_subset(&alive);
+        position.alive = alive;
         Ok(changes)
     }
 

@@ -191,7 +191,7 @@ impl PostgresTurnLog {
                 return Attempt::Unanswered(error.into());
             }
             let trouble = TransactionError::from(error);
-            if !tries.again(&trouble).await {
+            if !tries.wait_to_retry(&trouble).await {
                 return Attempt::Failed(trouble);
             }
         }

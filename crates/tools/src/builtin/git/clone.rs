@@ -8,7 +8,7 @@ use onyx_types::{ErrorCode, Fault};
 
 use super::remote::{GitRemotes, RemoteAddress};
 use crate::ToolError;
-use crate::runtime::{Ending, IsolatedCommand, Runtime};
+use crate::runtime::{CommandRunner, Ending, IsolatedCommand};
 
 const CLONE_TIME: Duration = Duration::from_secs(120);
 const FOLDER: &str = "repository";
@@ -18,13 +18,13 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// Fetches the files of other people's repositories. Cheap to clone.
 #[derive(Clone)]
 pub struct Repositories {
-    runtime: Runtime,
+    runner: CommandRunner,
     remotes: GitRemotes,
 }
 
 impl Repositories {
-    pub fn new(runtime: Runtime, remotes: GitRemotes) -> Self {
-        Self { runtime, remotes }
+    pub fn new(runner: CommandRunner, remotes: GitRemotes) -> Self {
+        Self { runner, remotes }
     }
 
     /// The files of the newest commit at an https address, without links. Nothing of the repository
@@ -34,7 +34,7 @@ impl Repositories {
         let network = address.network().map_err(|error| fault(&error))?;
         let argv = |folder: &Path| clone_command(&address, &folder.join(FOLDER));
         let cloned = self
-            .runtime
+            .runner
             .run_alone(argv, network, CLONE_TIME)
             .await
             .map_err(|error| fault(&error))?;

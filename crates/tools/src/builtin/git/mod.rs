@@ -25,8 +25,8 @@ use super::exec::outcome;
 use super::{acting, spec_of, text_argument};
 use crate::gate::AuthorisedBy;
 use crate::runtime::{
-    CommandChanges, CommandRequest, CommandResult, Ending, Network, Runtime, Steering, VaultAccess,
-    Workspace,
+    CommandChanges, CommandRequest, CommandResult, CommandRunner, Ending, Network, Steering,
+    VaultAccess, Workspace,
 };
 use crate::text::argv::quoted;
 use crate::{Authorised, LiveOutput, ToolCx, ToolError, TypedTool};
@@ -43,7 +43,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub(super) struct Git {
     spec: ToolSpec,
     command: Command,
-    runtime: Runtime,
+    runner: CommandRunner,
     remotes: GitRemotes,
 }
 
@@ -233,7 +233,7 @@ fn words(words: &[&str]) -> Vec<String> {
 
 /// A repository with everything that git commands in it need.
 struct Work<'a> {
-    runtime: &'a Runtime,
+    runner: &'a CommandRunner,
     workspace: Arc<Workspace>,
     repository: &'a Repository,
     control: Control,
@@ -257,7 +257,7 @@ impl Work<'_> {
             beside: Some(self.control.folder()),
             tool: self.tool.to_owned(),
         };
-        self.runtime.run(order, LIMIT, cx).await
+        self.runner.run(order, LIMIT, cx).await
     }
 
     /// Runs a command that only reads, without showing its output to people.
@@ -301,11 +301,11 @@ impl Work<'_> {
 }
 
 impl Git {
-    pub(super) fn new(command: Command, runtime: Runtime, remotes: GitRemotes) -> Self {
+    pub(super) fn new(command: Command, runner: CommandRunner, remotes: GitRemotes) -> Self {
         let timeout = LIMIT * 2 + Duration::from_secs(30);
         let needs = vec![Capability::Commands, Capability::Repository];
         let spec = ToolSpec { timeout, needs, ..command.spec() };
-        Self { spec, command, runtime, remotes }
+        Self { spec, command, runner, remotes }
     }
 
     async fn work<'a>(
@@ -315,10 +315,10 @@ impl Git {
         access: VaultAccess,
         towards: Option<RemoteConnection<'_>>,
     ) -> Result<Work<'a>, ToolError> {
-        let control = repository.control(&self.runtime, workspace, towards).await?;
-        let (runtime, workspace, tool) =
-            (&self.runtime, Arc::clone(workspace), self.spec.name.as_str());
-        Ok(Work { runtime, workspace, repository, control, access, tool })
+        let control = repository.control(&self.runner, workspace, towards).await?;
+        let (runner, workspace, tool) =
+            (&self.runner, Arc::clone(workspace), self.spec.name.as_str());
+        Ok(Work { runner, workspace, repository, control, access, tool })
     }
 
     /// Opens the repository of a call, and the workspace in which git works on it.
@@ -328,7 +328,7 @@ impl Git {
         cx: &ToolCx,
     ) -> Result<(Repository, Arc<Workspace>), ToolError> {
         let folder = arguments.folder();
-        let workspace = self.runtime.workspace(folder, cx).await?;
+        let workspace = self.runner.workspace(folder, cx).await?;
         let repository = Repository::open(&*workspace.files(cx)?, folder, cx).await?;
         Ok((repository, workspace))
     }
@@ -422,8 +422,8 @@ impl TypedTool for Git {
 
     fn check_capability(&self, capability: Capability, person: &PersonId) -> Result<(), String> {
         let is_there = match capability {
-            Capability::Repository => self.runtime.has_repository(person),
-            _ => self.runtime.is_likely(),
+            Capability::Repository => self.runner.has_repository(person),
+            _ => self.runner.is_likely(),
         };
         if is_there { Ok(()) } else { Err(String::new()) }
     }
@@ -464,7 +464,7 @@ impl TypedTool for Git {
         let place = repository.name();
         let effect = self.spec.usual_effect;
         if let Some(direction) = self.command.direction() {
-            let workspace = self.runtime.workspace(arguments.folder(), cx).await?;
+            let workspace = self.runner.workspace(arguments.folder(), cx).await?;
             let transfer = self.transfer(direction, arguments, &repository, &workspace, cx).await?;
             let verb = match direction {
                 Direction::Pull => "Pull from",

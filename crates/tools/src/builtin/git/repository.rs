@@ -12,7 +12,7 @@ use onyx_storage::{ObjectKey, ObjectMeta, Objects, StoreError};
 
 use super::config::GitConfig;
 use super::remote::{GitRemotes, RemoteAddress, Scheme};
-use crate::runtime::{Runtime, Workspace};
+use crate::runtime::{CommandRunner, Workspace};
 use crate::{ToolCx, ToolError};
 
 const ENTRIES: usize = 1_000;
@@ -163,11 +163,11 @@ impl Repository {
     /// Makes the `GIT_DIR` for one call.
     pub(super) async fn control(
         &self,
-        runtime: &Runtime,
+        runner: &CommandRunner,
         workspace: &Workspace,
         towards: Option<RemoteConnection<'_>>,
     ) -> Result<Control, ToolError> {
-        let (tree, root) = (self.tree(workspace), runtime.scratch_folder());
+        let (tree, root) = (self.tree(workspace), runner.scratch_folder());
         let mut config = self.settings();
         if workspace.is_copy() {
             // A copy of the files does not keep which of them are executable, so git must not
@@ -183,7 +183,7 @@ impl Repository {
         if let Some(towards) = towards {
             towards.add_to(&mut files);
         }
-        let proxy_command = runtime.proxy_command();
+        let proxy_command = runner.proxy_command();
         let made =
             tokio::task::spawn_blocking(move || make(&tree, &root, &files, &proxy_command)).await;
         made.map_err(|_| ToolError::Failed("git's folder cannot be made".into()))?

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use onyx_storage::ObjectKey;
 use onyx_types::{Hash, Origin};
 
-use super::left::{CommandChanges, Steering, change_of, is_git_data, is_in_repository, proposed};
+use super::command_changes::{
+    CommandChanges, Steering, change_of, is_git_data, is_in_repository, proposed,
+};
 use crate::files::AgentFiles;
 use crate::{ToolCx, ToolError};
 

@@ -8,7 +8,7 @@ use onyx_storage::ObjectKey;
 use onyx_types::Hash;
 
 use super::checkout::{Contents, MOST_BYTES, MOST_FILES};
-use super::left::is_in_repository;
+use super::command_changes::is_in_repository;
 
 /// The files that a copy holds.
 pub(super) struct CopyContents {

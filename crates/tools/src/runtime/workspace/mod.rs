@@ -4,8 +4,8 @@
 
 mod aftermath;
 mod checkout;
+mod command_changes;
 mod found;
-mod left;
 mod write_back;
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use onyx_storage::{Area, LocalObjects, ObjectKey, Objects, OpenCommand, note_changed};
 use onyx_types::{Hash, Origin};
 
-pub(crate) use left::{CommandChanges, Steering};
+pub(crate) use command_changes::{CommandChanges, Steering};
 
 use crate::{ToolCx, ToolError};
 use aftermath::Aftermath;

@@ -8,11 +8,11 @@ use onyx_storage::ObjectKey;
 use onyx_types::{Hash, Origin};
 
 use super::checkout::{Checkout, Contents, blocking};
-use super::found::{self, CopyContents};
-use super::left::{
+use super::command_changes::{
     CommandChanges, Steering, change_of, is_git_data, is_in_repository, listed, proposed,
     repository_of,
 };
+use super::found::{self, CopyContents};
 use crate::files::{AgentFiles, CommandStep, StepEnd, Writer};
 use crate::{ToolCx, ToolError};
 

@@ -5,7 +5,7 @@ use onyx_types::Usage;
 use serde_json::{Map, Value, json};
 
 use super::parts::{AnswerPart, Finish};
-use super::whole::WholeAnswer;
+use super::whole_answer::WholeAnswer;
 use super::{AnswerHead, AnswerWriter, named_frame};
 use crate::problem::anthropic_error;
 

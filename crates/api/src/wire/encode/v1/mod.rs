@@ -4,13 +4,13 @@ mod chat;
 mod messages;
 mod parts;
 mod responses;
-mod whole;
+mod whole_answer;
 
 pub use chat::ChatChunks;
 pub use messages::MessageEvents;
 pub use parts::{AnswerFold, AnswerPart, Finish, ModelFold};
 pub use responses::ResponseEvents;
-pub use whole::{WholeAnswer, WholeFold};
+pub use whole_answer::{WholeAnswer, WholeFold};
 
 use bytes::Bytes;
 use onyx_surface::Encoder;

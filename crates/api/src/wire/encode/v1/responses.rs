@@ -5,7 +5,7 @@ use onyx_types::{ErrorCode, Fault, Usage};
 use serde_json::{Map, Value, json};
 
 use super::parts::{AnswerPart, Finish};
-use super::whole::WholeAnswer;
+use super::whole_answer::WholeAnswer;
 use super::{AnswerHead, AnswerWriter, ToolForm, named_frame, openai_total};
 use crate::problem::{openai_code, sentence};
 use crate::wire::CUSTOM_INPUT;

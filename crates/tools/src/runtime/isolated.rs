@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use onyx_sandbox::{Bounds, CommandInput, SandboxError, SandboxedCommand, Scratch};
 
-use super::{Ending, Network, OutputBuffer, Runtime, not_run};
+use super::{CommandRunner, Ending, Network, OutputBuffer, not_run};
 use crate::ToolError;
 
 /// The result of an isolated command. Dropping it deletes the folder.
@@ -16,7 +16,7 @@ pub(crate) struct IsolatedCommand {
     pub(crate) output: String,
 }
 
-impl Runtime {
+impl CommandRunner {
     pub(crate) async fn run_alone(
         &self,
         argv: impl FnOnce(&Path) -> Vec<String>,
