@@ -69,6 +69,13 @@ impl ConfiguredModels {
         named.cloned().or_else(|| default().map(ModelId::new))
     }
 
+    /// The model of a request without an agent: the named one, else the default one of the config.
+    /// The default ones of the providers are not considered.
+    pub fn without_agent<'a>(&'a self, named: Option<&'a str>) -> Result<&'a str, Fault> {
+        let model = named.or(self.default_model.as_deref());
+        model.ok_or_else(|| Fault::plain(ErrorCode::ModelNotFound))
+    }
+
     fn primary(&self, named: Option<&ModelId>) -> ModelId {
         self.named_or_default(named).unwrap_or_else(|| self.embedded.clone())
     }

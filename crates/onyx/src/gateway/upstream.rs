@@ -14,8 +14,7 @@ use onyx_providers::{
     NamedModel, RawPiece, UsageEstimate,
 };
 use onyx_types::{
-    Cancel, ErrorCode, Fault, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
-    SamplingSetting,
+    Cancel, Fault, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId, SamplingSetting,
 };
 use tokio::sync::mpsc;
 
@@ -96,8 +95,7 @@ impl Upstream for LiveModels {
     ) -> Result<Arc<dyn Model>, Fault> {
         let current = self.get();
         let registry = &current.registry;
-        let model = model.or(current.default_model.as_deref());
-        let model = model.ok_or_else(|| Fault::plain(ErrorCode::ModelNotFound))?;
+        let model = current.without_agent(model)?;
         let estimate = UsageEstimate::of_bytes(bytes as u64, registry.price(model));
         self.paid_by(registry.model(model)?, person, limits, estimate)
     }

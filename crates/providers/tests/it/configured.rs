@@ -37,6 +37,8 @@ fn a_run_asks_the_named_model_else_the_default_of_the_config_else_that_of_the_pr
     assert_eq!(models.named_or_default(Some(&named)), Some(named));
     assert_eq!(models.named_or_default(None), Some(ModelId::new("openai/gpt-5")));
     assert_eq!(two_providers().named_or_default(None), Some(ModelId::new("ollama/small")));
+    assert_eq!(models.without_agent(None), Ok("openai/gpt-5"));
+    assert_eq!(two_providers().without_agent(None).unwrap_err().code, ErrorCode::ModelNotFound);
     let nothing = configured(json!({}));
     assert_eq!(nothing.named_or_default(None), None);
     let fault = nothing.chain(None, &[]).err().unwrap();
