@@ -7,7 +7,9 @@ use std::time::Duration;
 use onyx_knowledge::{FactFinder, Index};
 use onyx_storage::Store;
 use onyx_tools::{Skills, Toolbox};
-use onyx_types::{AgentId, CallLabel, Cancel, Clock, Fault, Pauses, PersonId, Timestamp, ToolCall};
+use onyx_types::{
+    AgentId, CallLabel, Cancel, Clock, Fault, Pauses, PersonId, SharedPauses, Timestamp, ToolCall,
+};
 use tokio::sync::broadcast;
 
 use crate::actions::Actions;
@@ -66,6 +68,8 @@ pub(crate) struct ServicesCore {
     pub(crate) recovery: Recovery,
     fence_secret: [u8; 32],
     draft_leases: Arc<ChosenDraftLeases>,
+    /// The pauses by which tests hold up background work; empty in a release build.
+    pauses: SharedPauses,
 }
 
 impl AgentServices {
@@ -83,8 +87,9 @@ impl AgentServices {
         let live: Arc<LiveRuns> = Arc::default();
         let sessions =
             Sessions::new(&store, Arc::clone(&roster), Arc::clone(&notices), ids.clone());
-        let namer =
-            SessionNamer::new(sessions.clone(), Arc::clone(&clock), Arc::clone(&store.ledger));
+        let pauses = SharedPauses::default();
+        let (named, ledger) = (sessions.clone(), Arc::clone(&store.ledger));
+        let namer = SessionNamer::new(named, Arc::clone(&clock), ledger, pauses.clone());
         let drafts = Arc::clone(&store.drafts);
         let shared = Arc::new(ServicesCore {
             recovery: Recovery::new(sessions.clone(), &store, ids.clone()),
@@ -99,6 +104,7 @@ impl AgentServices {
             clock,
             roster,
             namer,
+            pauses,
         });
         let replay = RunReplay::new(sessions.clone(), drafts, Arc::clone(&shared.toolbox));
         let preferences = shared.preferences();
@@ -114,6 +120,7 @@ impl AgentServices {
             drive: shared.drive_services(),
             max_runs: options.max_runs,
             context: ContextOptions { fence_secret: options.fence_secret },
+            pauses: shared.pauses.clone(),
         });
         Self {
             approvals: shared.approvals(&runs),
@@ -150,12 +157,12 @@ impl AgentServices {
 
     /// Sets the pauses by which tests hold up background work.
     pub fn set_pauses(&self, pauses: Pauses) {
-        self.shared.namer.set_pauses(pauses);
+        self.shared.pauses.set(pauses);
     }
 
     /// Waits if a test asks for it; in a release build this does nothing.
     pub async fn pause(&self, point: &'static str) {
-        self.shared.namer.pause(point).await;
+        self.shared.pauses.at(point).await;
     }
 
     /// The request for a run in which an agent proposes, as drafts, what its memory should hold.

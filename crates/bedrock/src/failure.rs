@@ -6,7 +6,7 @@ use aws_sdk_bedrockruntime::config::http::HttpResponse;
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
-use onyx_providers::wire::failure;
+use onyx_providers::wire::{class_by_status, failure};
 use onyx_types::{ModelFailure, ModelFailureClass};
 
 /// The failure of a request that was refused or never arrived.
@@ -57,7 +57,7 @@ fn refused(
         | ConverseStreamError::ModelStreamErrorException(_) => ModelFailureClass::Unavailable,
         // These are exceptions of the gateway before the service, for example for a wrong
         // signature.
-        _ => by_status(status, retry_after),
+        _ => class_by_status(status, retry_after),
     }
 }
 
@@ -83,18 +83,6 @@ fn unanswered<E, R>(error: &SdkError<E, R>) -> ModelFailureClass {
         SdkError::DispatchFailure(broken) if broken.is_io() => ModelFailureClass::Unavailable,
         SdkError::ConstructionFailure(_) => ModelFailureClass::InvalidRequest,
         _ => ModelFailureClass::Transport,
-    }
-}
-
-fn by_status(status: u16, retry_after: Option<Duration>) -> ModelFailureClass {
-    match status {
-        401..=403 => ModelFailureClass::Auth,
-        408 => ModelFailureClass::Timeout,
-        413 => ModelFailureClass::ContextLength,
-        429 => ModelFailureClass::RateLimited { retry_after },
-        503 | 529 => ModelFailureClass::Overloaded { retry_after },
-        500..=599 => ModelFailureClass::Unavailable,
-        _ => ModelFailureClass::InvalidRequest,
     }
 }
 

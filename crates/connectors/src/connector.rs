@@ -20,8 +20,11 @@ pub trait Connector: Send + Sync {
     async fn identity(&self) -> Result<Identity, NetworkError>;
 
     /// Waits a while for updates after the cursor and returns them. It is called again only when
-    /// all of them are stored together with the new cursor.
-    async fn receive(&self, cursor: Option<&str>) -> Result<Batch, NetworkError>;
+    /// all of them are stored together with the new cursor. From a network that pushes its messages
+    /// (`Listening::Pushed`) there is never anything to receive.
+    async fn receive(&self, _cursor: Option<&str>) -> Result<Batch, NetworkError> {
+        std::future::pending().await
+    }
 
     /// Reads a request that the network pushed, and checks that it really comes from the network.
     async fn accept(&self, _pushed: &PushedRequest) -> Result<Batch, NetworkError> {
@@ -70,6 +73,32 @@ pub struct NetworkTraits {
     pub largest_file: u64,
     pub listening: Listening,
     pub pace: PaceLimits,
+}
+
+impl NetworkTraits {
+    /// The traits of a program that speaks a protocol of ours: it recognises a repeated message by
+    /// its key, takes text of this length as fast as it is sent, and takes no files.
+    pub const fn of_program(
+        name: &'static str,
+        text_format: TextFormat,
+        length: usize,
+        listening: Listening,
+    ) -> Self {
+        Self {
+            name,
+            text_format,
+            limits: TextLimits { length, styles: usize::MAX },
+            repeat_sends: Repeat::Safe,
+            can_edit: false,
+            largest_file: 0,
+            listening,
+            pace: PaceLimits {
+                chat_gap: Duration::from_millis(20),
+                group_gap: Duration::from_millis(20),
+                account_gap: Duration::from_millis(5),
+            },
+        }
+    }
 }
 
 /// How messages come in.

@@ -26,7 +26,7 @@ pub use form::{
     Import, ImportTarget, ImportedAgent, ImportedFile, ImportedJob, ImportedMessage, ImportedPart,
     ImportedSession, ImportedSetting, ImportedSkill, Item, Note, NoteKind, SettingPlace, SkillFile,
 };
-pub use reading::{BrokenFiles, Upload};
+pub use reading::{BrokenFiles, JSON5, Upload};
 pub use report::{Counts, Entry, ImportReport, Kind, Outcome, Remark};
 pub use source::{Source, read, read_lines};
 pub use writing::{ItemOutcome, Mode, Writer};

@@ -2,16 +2,16 @@
 //! change adds it here, and the indexers take it from here.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use onyx_storage::SourceKey;
-use onyx_types::{Pauses, PersonId, SessionId};
+use onyx_types::{Pauses, PersonId, SessionId, SharedPauses};
 use tokio::sync::Notify;
 
 pub(crate) struct Backlog {
     pending: Mutex<Pending>,
     added: Notify,
-    pauses: RwLock<Pauses>,
+    pauses: SharedPauses,
 }
 
 #[derive(Default)]
@@ -49,13 +49,13 @@ impl Backlog {
         Self {
             pending: Mutex::new(Pending { looks, ..Pending::default() }),
             added: Notify::new(),
-            pauses: RwLock::default(),
+            pauses: SharedPauses::default(),
         }
     }
 
     /// Lets tests delay the work between its beginning and its end.
     pub(crate) fn set_pauses(&self, pauses: Pauses) {
-        *self.pauses.write().unwrap_or_else(PoisonError::into_inner) = pauses;
+        self.pauses.set(pauses);
     }
 
     pub(crate) fn add_file(&self, key: SourceKey) {
@@ -117,7 +117,7 @@ impl Backlog {
             pending.file_at_work = Some(key.clone());
             TakenFile { backlog: self, key }
         };
-        self.pause("index.file").await;
+        self.pauses.at("index.file").await;
         Some(taken)
     }
 
@@ -133,13 +133,13 @@ impl Backlog {
             pending.sessions_at_work.clone_from(&sessions);
             TakenSessions { backlog: self, sessions }
         };
-        self.pause("index.session").await;
+        self.pauses.at("index.session").await;
         Some(taken)
     }
 
     pub(crate) async fn take_looks(&self) -> FilesToCheck {
         let looks = std::mem::take(&mut self.pending().looks);
-        self.pause("index.look").await;
+        self.pauses.at("index.look").await;
         looks
     }
 
@@ -149,11 +149,6 @@ impl Backlog {
         let mut pending = self.pending();
         pending.looks.everything |= looks.everything;
         pending.looks.people.extend(looks.people);
-    }
-
-    async fn pause(&self, point: &'static str) {
-        let pauses = self.pauses.read().unwrap_or_else(PoisonError::into_inner).clone();
-        pauses.at(point).await;
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {

@@ -1,4 +1,6 @@
-//! Returns memory to the kernel.
+//! Returns memory to the kernel. The figures are those of `make bench` on two cores
+//! (`docs/bench/latest.json`). Other changes were made between the two measurements of each pair,
+//! and what these functions gain by themselves has not been measured.
 
 /// Blocks of at least this size are returned to the kernel as soon as they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -7,6 +9,9 @@ const LARGE: libc::c_int = 128 * 1024;
 /// Fixes the size from which blocks are returned. glibc would raise it with each large block that
 /// is freed, up to 32 MiB, so that after one long answer the next ones would stay in the heap,
 /// mostly empty. This must be called before the first thread starts.
+///
+/// Resident memory grew by 6.74 MB over 10,000 turns before, and by 2.78 MB with it (both measured
+/// on 15 November 2026, b2994154 and c32927c6).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "a setting of the allocator that has no safe form")]
 pub(crate) fn give_large_blocks_back() {
@@ -21,6 +26,9 @@ pub(crate) fn give_large_blocks_back() {}
 /// Unmaps code that has run, and constants and tables that were read. The kernel maps the program's
 /// file in large pieces, most of which are needed only at the start or while a model is in use. A
 /// page that is needed again comes from the file, without a read if it is still cached.
+///
+/// An idle gateway had 34.75 MB resident before (15 November 2026, c32927c6), and 22.33 MB when its
+/// code was unmapped (16 November 2026, a66fec7). The constants came later and have no figure.
 #[cfg(target_os = "linux")]
 pub(crate) fn give_code_back() {
     match unwritten_parts_of_this_program() {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use onyx_connectors::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
-    OutgoingKind, PaceLimits, Press, TextFormat, TextLimits, Update,
+    OutgoingKind, Press, TextFormat, Update,
 };
-use onyx_storage::{PeerKind, Repeat};
+use onyx_storage::PeerKind;
 use onyx_types::Clock;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -131,21 +131,12 @@ impl HandedBatch {
 #[async_trait]
 impl Connector for PluginConnector {
     fn traits(&self) -> NetworkTraits {
-        NetworkTraits {
-            name: "plugin",
-            text_format: TextFormat::Markdown,
-            limits: TextLimits { length: self.part.length, styles: usize::MAX },
-            // The plugin recognises a repeated message by its key.
-            repeat_sends: Repeat::Safe,
-            can_edit: false,
-            largest_file: 0,
-            listening: Listening::Polls,
-            pace: PaceLimits {
-                chat_gap: Duration::from_millis(20),
-                group_gap: Duration::from_millis(20),
-                account_gap: Duration::from_millis(5),
-            },
-        }
+        NetworkTraits::of_program(
+            "plugin",
+            TextFormat::Markdown,
+            self.part.length,
+            Listening::Polls,
+        )
     }
 
     async fn identity(&self) -> Result<Identity, NetworkError> {

@@ -5,6 +5,7 @@
 //! anything that can be printed.
 
 mod aliases;
+mod configured;
 mod connect;
 mod decorators;
 mod embed;
@@ -21,6 +22,7 @@ mod tokens;
 pub mod wire;
 
 pub use aliases::ModelsSettings;
+pub use configured::{ConfiguredModels, NamedModel, PickedModel};
 pub use decorators::{
     BookedModel, BreakerPolicy, Budget, CircuitState, LATENCY_BOUNDS, LastFailure, Latency,
     ModelMetrics, Payer, RetryPolicy, SpendAccounts, SpendBook, SpendLimits, UsageBook,

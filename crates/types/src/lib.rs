@@ -34,7 +34,9 @@ pub use names::{
     ThreadId, ToolName, ToolUseId, TurnId, our_provider_name, our_tool_name, slug,
 };
 pub use text::{one_line, percent_decoded, percent_encoded, percent_encoded_path, shortened_key};
-pub use time::{Cancel, Clock, Now, Pauses, SystemClock, Timestamp, UnknownZone, Zone, Zones};
+pub use time::{
+    Cancel, Clock, Now, Pauses, SharedPauses, SystemClock, Timestamp, UnknownZone, Zone, Zones,
+};
 pub use tools::{
     Address, Artifact, AsksFor, Attached, CallChange, CallLabel, CallReport, CallState, CallTarget,
     CallTargetKind, Capability, Consent, DecisionTiming, DiffLine, DiffLineKind, DocumentField,

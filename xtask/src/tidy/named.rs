@@ -1,7 +1,8 @@
 //! Checks that the files, types and functions that ARCHITECTURE.md and the glossary name exist: a
-//! document that misleads a newcomer is worse than none.
+//! document that misleads a newcomer is worse than none. A table of a crate's rooms must name what
+//! is in this crate, and leave nothing out of its `src`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Problem, SourceFile};
 
@@ -9,6 +10,8 @@ const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "docs/glossary.md"];
 /// Folders of a home and of a build, which are not in the repository.
 const ELSEWHERE: &[&str] = &["cache/", "web/dist"];
 const ENDINGS: &[&str] = &["rs", "ts", "tsx", "md", "html", "py"];
+/// The files of a crate that are no rooms.
+const ROOTS: &[&str] = &["lib.rs", "main.rs"];
 /// The words of a visibility, which may precede a declared name.
 const BEFORE_A_NAME: &[&str] = &["pub", "crate", "super", "in"];
 const KEYWORDS: &[&str] = &["fn", "struct", "enum", "trait", "mod", "const", "type"];
@@ -26,16 +29,97 @@ fn missing_names(
     paths: &BTreeSet<String>,
 ) -> Vec<Problem> {
     let code: Vec<&SourceFile> = files.iter().filter(|file| file.path.ends_with(".rs")).collect();
-    let missing = |(line, name): (usize, &str)| {
-        let is_there = match Named::read(name)? {
-            Named::Path(path) => is_path(path, paths),
-            Named::Type(name) => code.iter().any(|file| declares(&file.text, name)),
-            Named::Part(owner, name) => code.iter().any(|file| is_part(file, owner, name)),
+    let missing = |quoted: &Quoted<'_>| {
+        let scope = &quoted.scope;
+        let mut code = code.iter().filter(|file| scope.holds(&file.path));
+        let is_there = match Named::read(quoted.name)? {
+            Named::Path(path) => scope.has_path(path, paths),
+            Named::Type(name) => code.any(|file| declares(&file.text, name)),
+            Named::Part(owner, name) => code.any(|file| is_part(file, owner, name)),
         };
-        let place = format!("{}:{line}", document.path);
-        (!is_there).then(|| Problem::new(place, format!("names `{name}`, which is not there")))
+        let place = format!("{}:{}", document.path, quoted.line);
+        let rule = format!("names `{}`, which is not {}", quoted.name, scope.words());
+        (!is_there).then(|| Problem::new(place, rule))
     };
-    quoted(&document.text).into_iter().filter_map(missing).collect()
+    let quoted = quoted(&document.text);
+    let mut problems: Vec<Problem> = quoted.iter().filter_map(missing).collect();
+    problems.extend(missing_rooms(document, &quoted, paths));
+    problems
+}
+
+/// The entries of a crate's `src` that its table of rooms leaves out.
+fn missing_rooms(
+    document: &SourceFile,
+    quoted: &[Quoted<'_>],
+    paths: &BTreeSet<String>,
+) -> Vec<Problem> {
+    let mut rooms: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for quoted in quoted {
+        if let Scope::Room(owner) = &quoted.scope {
+            rooms.entry(*owner).or_default().insert(quoted.name.trim_end_matches('/'));
+        }
+    }
+    let mut problems = Vec::new();
+    for (owner, named) in rooms {
+        let src = format!("crates/{owner}/src/");
+        let inner = paths.iter().filter_map(|path| path.strip_prefix(&src));
+        let entries: BTreeSet<&str> = inner.filter_map(|path| path.split('/').next()).collect();
+        let left_out = |entry: &&str| !named.contains(entry) && !ROOTS.contains(entry);
+        for entry in entries.into_iter().filter(left_out) {
+            let rule = format!("the rooms of crates/{owner} leave out `{entry}`");
+            problems.push(Problem::new(&document.path, rule));
+        }
+    }
+    problems
+}
+
+/// A text between backquotes.
+struct Quoted<'a> {
+    line: usize,
+    name: &'a str,
+    scope: Scope<'a>,
+}
+
+/// Where the thing that a text names must be.
+#[derive(Clone, Copy)]
+enum Scope<'a> {
+    Workspace,
+    /// The first column of a crate's table of rooms: directly in the crate's `src`. Another crate
+    /// may have a file of the same name, and would hide that the room is gone.
+    Room(&'a str),
+    /// The other columns of this table: anywhere in the crate.
+    Crate(&'a str),
+}
+
+impl Scope<'_> {
+    fn holds(&self, path: &str) -> bool {
+        match self {
+            Self::Workspace => true,
+            Self::Room(owner) | Self::Crate(owner) => {
+                path.starts_with(&format!("crates/{owner}/src/"))
+            }
+        }
+    }
+
+    /// Whether a file or folder has this path, or outside of a room's name, one that ends like it.
+    fn has_path(&self, path: &str, paths: &BTreeSet<String>) -> bool {
+        let path = path.trim_end_matches('/');
+        if let Self::Room(owner) = self {
+            let whole = format!("crates/{owner}/src/{path}/");
+            return paths.iter().any(|file| format!("{file}/").starts_with(&whole));
+        }
+        let inner = format!("/{path}/");
+        let mut paths = paths.iter().filter(|file| self.holds(file));
+        paths.any(|file| format!("/{file}/").contains(&inner))
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Workspace => "there".to_owned(),
+            Self::Room(owner) => format!("an entry of crates/{owner}/src"),
+            Self::Crate(owner) => format!("in crates/{owner}/src"),
+        }
+    }
 }
 
 enum Named<'a> {
@@ -69,25 +153,41 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The texts between backquotes, each with its line; blocks of code are left out.
-fn quoted(text: &str) -> Vec<(usize, &str)> {
+/// The texts between backquotes; blocks of code are left out.
+fn quoted(text: &str) -> Vec<Quoted<'_>> {
     let mut found = Vec::new();
     let mut is_in_block = false;
+    let mut table_of = None;
     for (line, text) in (1..).zip(text.lines()) {
         if text.starts_with("```") {
             is_in_block = !is_in_block;
-        } else if !is_in_block {
-            found.extend(text.split('`').skip(1).step_by(2).map(|name| (line, name)));
+            continue;
+        }
+        if is_in_block {
+            continue;
+        }
+        if text.starts_with('#') {
+            table_of = crate_of_rooms(text);
+        }
+        let row = text.strip_prefix('|').and_then(|row| row.split_once('|'));
+        if let Some((owner, (room, rest))) = table_of.zip(row) {
+            found.extend(quoted_in(room, line, Scope::Room(owner)));
+            found.extend(quoted_in(rest, line, Scope::Crate(owner)));
+        } else {
+            found.extend(quoted_in(text, line, Scope::Workspace));
         }
     }
     found
 }
 
-/// Whether a file or folder of the workspace has a path that ends like this.
-fn is_path(path: &str, paths: &BTreeSet<String>) -> bool {
-    let path = path.trim_end_matches('/');
-    let inner = format!("/{path}/");
-    paths.iter().any(|file| format!("/{file}/").contains(&inner))
+fn quoted_in<'a>(text: &'a str, line: usize, scope: Scope<'a>) -> impl Iterator<Item = Quoted<'a>> {
+    text.split('`').skip(1).step_by(2).map(move |name| Quoted { line, name, scope })
+}
+
+/// The crate whose table of rooms follows this heading.
+fn crate_of_rooms(heading: &str) -> Option<&str> {
+    let named = heading.trim_start_matches('#').trim().strip_prefix("The rooms of `crates/")?;
+    named.strip_suffix('`')
 }
 
 fn declares(text: &str, name: &str) -> bool {
@@ -151,6 +251,26 @@ mod tests {
             ["runs/stop.rs", "Inbox", "Desk::delete", "PersonaPort::lost", "plan::rename"];
         let missing = missing.map(|name| format!("names `{name}`, which is not there"));
         assert_eq!(problems(names), missing);
+    }
+
+    #[test]
+    fn a_table_of_rooms_names_what_is_in_its_own_crate() {
+        let rooms = |crate_name: &str, room: &str, holds: &str| {
+            problems(&format!(
+                "### The rooms of `crates/{crate_name}`\n\n| room | holds |\n|---|---|\n\
+                 | `{room}` | `{holds}` |\n\n## The rest\n\n| `start.rs` | `Desk` |\n"
+            ))
+        };
+        assert_eq!(rooms("agent", "runs/", "Desk"), [""; 0]);
+        assert_eq!(rooms("agent", "runs/", "start.rs"), [""; 0]);
+        let deeper = "names `start.rs`, which is not an entry of crates/agent/src";
+        let left_out = "the rooms of crates/agent leave out `runs`";
+        assert_eq!(rooms("agent", "start.rs", "Desk"), [deeper, left_out]);
+        let elsewhere = [
+            "names `runs/`, which is not an entry of crates/tools/src",
+            "names `Desk`, which is not in crates/tools/src",
+        ];
+        assert_eq!(rooms("tools", "runs/", "Desk"), elsewhere);
     }
 
     #[test]

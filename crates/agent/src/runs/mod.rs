@@ -34,7 +34,8 @@ use onyx_knowledge::Index;
 use onyx_storage::Draft;
 use onyx_tools::Skills;
 use onyx_types::{
-    AgentId, DraftId, DraftState, Fault, PersonId, RunId, SessionId, SessionKey, TurnId,
+    AgentId, DraftId, DraftState, Fault, PersonId, RunId, SessionId, SessionKey, SharedPauses,
+    TurnId,
 };
 
 use crate::agents::{CurrentRoster, PreferenceFiles};
@@ -80,6 +81,7 @@ struct RunsCore {
     context: ContextSources,
     repeated: Arc<RepeatedAnswers>,
     elsewhere: Arc<RunsElsewhere>,
+    pauses: SharedPauses,
 }
 
 /// What the room is opened with.
@@ -95,6 +97,7 @@ pub(crate) struct RunsSetup {
     pub(crate) drive: DriveServices,
     pub(crate) max_runs: usize,
     pub(crate) context: ContextOptions,
+    pub(crate) pauses: SharedPauses,
 }
 
 impl Runs {
@@ -115,6 +118,7 @@ impl Runs {
             context: ContextSources::new(&drive, setup.context),
             repeated: Arc::default(),
             elsewhere: Arc::new(elsewhere),
+            pauses: setup.pauses,
             drive,
         };
         Self { shared: Arc::new(shared) }

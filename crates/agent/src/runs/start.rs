@@ -137,7 +137,7 @@ impl Runs {
             let lease = lease.hand_over();
             let contact = live.contact.clone();
             runs.shared.table.live.add(live);
-            runs.shared.namer.pause("run.listed").await;
+            runs.shared.pauses.at("run.listed").await;
             let driver = match AssertUnwindSafe(driver.open()).catch_unwind().await {
                 Ok(Ok(driver)) => Ok(driver),
                 Ok(Err(error)) => {
@@ -199,7 +199,7 @@ impl Runs {
         };
         match ended {
             Ok((history, log)) => {
-                self.shared.namer.pause("run.over").await;
+                self.shared.pauses.at("run.over").await;
                 if let Some(to_name) = beside.to_name {
                     self.shared.namer.name(to_name, &history);
                 }

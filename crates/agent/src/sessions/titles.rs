@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use onyx_storage::{Ledger, SessionChange, TitleSource};
 use onyx_types::{
-    Cancel, Clock, FinishReason, Message, Model, ModelEvent, ModelId, ModelRequest, Pauses,
-    RunStatus, SessionKey, SystemBlock, TextStatus, TurnBody, Usage,
+    Cancel, Clock, FinishReason, Message, Model, ModelEvent, ModelId, ModelRequest, RunStatus,
+    SessionKey, SharedPauses, SystemBlock, TextStatus, TurnBody, Usage,
 };
 use tokio::sync::Semaphore;
 
@@ -48,27 +48,22 @@ pub(crate) struct SessionNamer {
     titles: Arc<RwLock<Titles>>,
     /// One permit for each session that is being named.
     permits: Arc<Semaphore>,
-    /// The pauses by which tests hold up this work; empty in a release build.
-    pauses: Arc<RwLock<Pauses>>,
+    pauses: SharedPauses,
 }
 
 impl SessionNamer {
-    pub(crate) fn new(sessions: Sessions, clock: Arc<dyn Clock>, ledger: Arc<dyn Ledger>) -> Self {
+    pub(crate) fn new(
+        sessions: Sessions,
+        clock: Arc<dyn Clock>,
+        ledger: Arc<dyn Ledger>,
+        pauses: SharedPauses,
+    ) -> Self {
         let permits = Arc::new(Semaphore::new(MOST_AT_ONCE));
-        Self { sessions, clock, ledger, titles: Arc::default(), permits, pauses: Arc::default() }
+        Self { sessions, clock, ledger, titles: Arc::default(), permits, pauses }
     }
 
     pub(crate) fn set(&self, titles: Titles) {
         *self.titles.write().unwrap_or_else(PoisonError::into_inner) = titles;
-    }
-
-    pub(crate) fn set_pauses(&self, pauses: Pauses) {
-        *self.pauses.write().unwrap_or_else(PoisonError::into_inner) = pauses;
-    }
-
-    pub(crate) async fn pause(&self, point: &'static str) {
-        let pauses = self.pauses.read().unwrap_or_else(PoisonError::into_inner).clone();
-        pauses.at(point).await;
     }
 
     pub(crate) fn asks_models(&self) -> bool {
@@ -81,10 +76,10 @@ impl SessionNamer {
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };
         let namer = self.clone();
         tokio::spawn(async move {
-            namer.pause("title.begin").await;
+            namer.pauses.at("title.begin").await;
             let asked = ask(&*named.model, exchange);
             if let Some((title, usage)) = namer.clock.within(PATIENCE, asked).await {
-                namer.pause("title.over").await;
+                namer.pauses.at("title.over").await;
                 namer.take_title(&named, title, usage).await;
             }
             drop(permit);

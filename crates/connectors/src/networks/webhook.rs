@@ -3,11 +3,10 @@
 //! requests can neither be forged nor replayed later.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use onyx_storage::{PeerKind, Repeat};
+use onyx_storage::PeerKind;
 use onyx_types::Clock;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,11 +16,11 @@ use super::hex;
 use super::http::Http;
 use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
-    OutgoingKind, PaceLimits, PushedRequest, Update,
+    OutgoingKind, PushedRequest, Update,
 };
 use crate::settings::{Account, Secret};
 use crate::setup::{ConnectorSetup, WaitTimes};
-use crate::text::{TextFormat, TextLimits};
+use crate::text::TextFormat;
 
 /// By how many seconds a signature's time may differ from the clock in either direction.
 const WINDOW_SECONDS: i64 = 300;
@@ -105,29 +104,11 @@ impl Webhook {
 #[async_trait]
 impl Connector for Webhook {
     fn traits(&self) -> NetworkTraits {
-        NetworkTraits {
-            name: "webhook",
-            text_format: TextFormat::Markdown,
-            limits: TextLimits { length: 200_000, styles: usize::MAX },
-            repeat_sends: Repeat::Safe,
-            can_edit: false,
-            largest_file: 0,
-            listening: Listening::Pushed,
-            pace: PaceLimits {
-                chat_gap: Duration::from_millis(20),
-                group_gap: Duration::from_millis(20),
-                account_gap: Duration::from_millis(5),
-            },
-        }
+        NetworkTraits::of_program("webhook", TextFormat::Markdown, 200_000, Listening::Pushed)
     }
 
     async fn identity(&self) -> Result<Identity, NetworkError> {
         Ok(Identity { name: self.name.clone(), link: None })
-    }
-
-    async fn receive(&self, _: Option<&str>) -> Result<Batch, NetworkError> {
-        // Messages are pushed to Onyx, so there is never anything to poll.
-        std::future::pending().await
     }
 
     async fn accept(&self, pushed: &PushedRequest) -> Result<Batch, NetworkError> {

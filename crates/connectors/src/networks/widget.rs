@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use onyx_storage::{AccountKey, ConnectorLedger, Mail, PeerKey, PeerKind, Repeat};
+use onyx_storage::{AccountKey, ConnectorLedger, Mail, PeerKey, PeerKind};
 use onyx_types::Clock;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -15,11 +15,11 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::connector::{
     Author, Batch, Connector, Identity, Incoming, Listening, NetworkError, NetworkTraits, Outgoing,
-    OutgoingKind, PaceLimits, PushedRequest, Update,
+    OutgoingKind, PushedRequest, Update,
 };
 use crate::settings::{Account, Visitors, plain_origin};
 use crate::setup::ConnectorSetup;
-use crate::text::{TextFormat, TextLimits};
+use crate::text::TextFormat;
 
 /// The prefix of visitors that are answered without pairing. Paired peers have no prefix, so an
 /// unpaired visitor stays unpaired when the widget is closed to the public.
@@ -151,29 +151,11 @@ impl Traffic {
 #[async_trait]
 impl Connector for Widget {
     fn traits(&self) -> NetworkTraits {
-        NetworkTraits {
-            name: "widget",
-            text_format: TextFormat::Plain,
-            limits: TextLimits { length: 20_000, styles: usize::MAX },
-            repeat_sends: Repeat::Safe,
-            can_edit: false,
-            largest_file: 0,
-            listening: Listening::Pushed,
-            pace: PaceLimits {
-                chat_gap: Duration::from_millis(20),
-                group_gap: Duration::from_millis(20),
-                account_gap: Duration::from_millis(5),
-            },
-        }
+        NetworkTraits::of_program("widget", TextFormat::Plain, 20_000, Listening::Pushed)
     }
 
     async fn identity(&self) -> Result<Identity, NetworkError> {
         Ok(Identity { name: self.origins.join(", "), link: self.origins.first().cloned() })
-    }
-
-    async fn receive(&self, _: Option<&str>) -> Result<Batch, NetworkError> {
-        // Messages are pushed to Onyx, so there is never anything to poll.
-        std::future::pending().await
     }
 
     async fn accept(&self, pushed: &PushedRequest) -> Result<Batch, NetworkError> {

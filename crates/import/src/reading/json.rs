@@ -13,21 +13,26 @@ pub(crate) fn json_file(opened: &OpenedExport, file: &str) -> Result<Value, Impo
         .map_err(|error| ImportError::broken(file, error.line(), plain(&error)))
 }
 
+/// The form of configs: those of other programs, our own, and the edits of our own. Extra commas are
+/// allowed and missing ones are not: otherwise a key without a value would take the next key as its
+/// value. Infinite numbers are not allowed, because no setting can be infinite and JSON has no such
+/// numbers.
+pub const JSON5: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: true,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: true,
+    allow_hexadecimal_numbers: true,
+    allow_unary_plus_numbers: true,
+    allow_bare_decimal_point_numbers: true,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: true,
+};
+
 /// Reads a config, which may have comments, unquoted names and trailing commas.
 pub(crate) fn json5(file: &str, text: &str) -> Result<Map<String, Value>, ImportError> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_loose_object_property_names: true,
-        allow_trailing_commas: true,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: true,
-        allow_hexadecimal_numbers: true,
-        allow_unary_plus_numbers: true,
-        allow_bare_decimal_point_numbers: true,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: true,
-    };
-    let value: Value = jsonc_parser::parse_to_serde_value(text, &options).map_err(|error| {
+    let value: Value = jsonc_parser::parse_to_serde_value(text, &JSON5).map_err(|error| {
         ImportError::broken(file, error.line_display(), error.kind().to_string())
     })?;
     match value {

@@ -11,6 +11,7 @@ use crate::error::ImportError;
 use crate::form::{Import, ImportedMessage, ImportedPart, ImportedSession, Item, Note, NoteKind};
 
 pub(crate) use database::Database;
+pub use json::JSON5;
 pub(crate) use json::{json_file, json_lines, json5, number, object, text, words};
 pub(crate) use opened::OpenedExport;
 pub use opened::Upload;

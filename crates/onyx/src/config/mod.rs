@@ -22,12 +22,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::errors::ParseError;
 use onyx_agent::{AgentsSettings, JobsSettings};
 use onyx_api::GatewaySettings;
 use onyx_connectors::{Binding, ConnectorsSettings, MailSettings, TranscriberSettings};
 use onyx_identity::PersonSettings;
+use onyx_import::JSON5;
 use onyx_knowledge::MemorySettings;
 use onyx_mcp::McpSettings;
 use onyx_plugins::PluginsSettings;
@@ -303,23 +303,6 @@ fn parse_sections(
         text: None,
     })
 }
-
-/// The options of the JSON5 parser, which is also the one for edits. Extra commas are allowed and
-/// missing ones are not: otherwise a key without a value would take the next key as its value.
-/// Infinite numbers are not allowed, because no setting can be infinite and JSON has no such
-/// numbers.
-const JSON5: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: true,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: true,
-    allow_hexadecimal_numbers: true,
-    allow_unary_plus_numbers: true,
-    allow_bare_decimal_point_numbers: true,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: true,
-};
 
 fn unreadable(error: &ParseError) -> ConfigError {
     let at = format!("line {}, column {}", error.line_display(), error.column_display());

@@ -148,45 +148,35 @@ impl Live {
     }
 
     pub(super) async fn apply(&self, checked: CheckedConfig) -> Result<(), ConfigError> {
-        let CheckedConfig {
-            config,
-            front,
-            token,
-            roster,
-            declared,
-            search,
-            connections,
-            connectors,
-            warnings,
-        } = checked;
-        log(&warnings);
+        let config = checked.config;
+        log(&checked.warnings);
         self.tools.follow(&config)?;
         let models = self.models.next(&self.home, &config);
         // The new keys are masked before a model can use them; the old ones stay masked, for runs
         // that have them.
-        mask(&self.masker, &models.registry, &token, &self.secrets);
+        mask(&self.masker, &models.registry, &checked.token, &self.secrets);
         self.masker.add(config.storage_secrets());
         self.models.set(models);
-        self.index.set_search(search);
+        self.index.set_search(checked.search);
         self.memory.set(config.memory.clone());
-        self.extensions.skills.set_workspaces(workspaces(&roster));
-        self.agent.set_roster(roster);
+        self.extensions.skills.set_workspaces(workspaces(&checked.roster));
+        self.agent.set_roster(checked.roster);
         self.agent.set_max_runs(config.gateway.max_runs());
         self.agent.set_titles(titles(&config));
-        self.auth.set_front(front);
-        self.admission.set_limits(connections);
-        self.auth.identity().declare(declared).await?;
+        self.auth.set_front(checked.front);
+        self.admission.set_limits(checked.connections);
+        self.auth.identity().declare(checked.declared).await?;
         declare_zones(&self.agent, zones(&config));
         self.agent.jobs.set_settings(config.jobs.check(&self.auth.identity().owner()?)?);
         self.extensions.plugins.follow(&config.plugins).await?;
         let servers = self.extensions.plugins.with_servers(&config.mcp);
         self.extensions.mcp.follow(&servers).await?;
         remember(&self.home, &config);
-        self.masker.add(connectors.secrets());
+        self.masker.add(checked.connectors.secrets());
         *self.applied.link.write().unwrap_or_else(PoisonError::into_inner) =
             config.gateway.public_url.clone();
-        self.agent.jobs.set_mail(super::connectors::job_mail(&connectors));
-        self.connectors.set_resolved(connectors);
+        self.agent.jobs.set_mail(super::connectors::job_mail(&checked.connectors));
+        self.connectors.set_resolved(checked.connectors);
         self.follow_connectors().await;
         self.changes.tell(Change::Config);
         self.changes.tell(Change::Agents);

@@ -58,7 +58,7 @@ pub(crate) use cluster::{GreetResult, greet};
 pub(crate) use connection::Connection;
 pub(crate) use local::LocalHost;
 pub(crate) use logins::KeptTokens;
-pub(crate) use models::{RegistrySetup, registry};
+pub(crate) use models::{RegistrySetup, embedded_model, registry};
 pub(crate) use parts::sandbox;
 pub(crate) use runtimes::{RUNTIME_CHILD, RuntimeHost};
 pub(crate) use secrets::{StoredSecrets, secret_keys};

@@ -8,14 +8,14 @@ use onyx_agent::{ModelChoice, Models, Payer};
 use onyx_identity::Secrets;
 use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
-    BookedModel, Locality, Logins, Metadata, ModelsSettings, Need, Registry, RoutingSettings,
-    SecretSource, Setup, SpendAccounts, SpendBook, SpendLimits, Task, TaskClass, UsageEstimate,
+    BookedModel, ConfiguredModels, Locality, Logins, Metadata, PickedModel, Registry, SecretSource,
+    Setup, SpendAccounts, SpendBook, SpendLimits, UsageEstimate,
 };
 use onyx_storage::Ledger;
 use onyx_tools::{ModelPick, ModelRouter, ModelWish};
 use onyx_types::{
-    AgentId, Clock, ErrorCode, Fault, IdGenerator, Limits, Model, ModelId, PersonId, SessionKey,
-    TokenCounter, Usage,
+    AgentId, Clock, Fault, IdGenerator, Limits, Model, ModelId, PersonId, SessionKey, TokenCounter,
+    Usage,
 };
 
 use super::bedrock;
@@ -31,7 +31,7 @@ use crate::env;
 use crate::home::HomeFolder;
 
 pub(super) struct LiveModels {
-    current: RwLock<Arc<Current>>,
+    current: RwLock<Arc<ConfiguredModels>>,
     accounts: Arc<SpendAccounts>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
@@ -41,13 +41,6 @@ pub(super) struct LiveModels {
     runtimes: RuntimeHost,
     /// The ports of model servers on this machine that are not at their usual port.
     ports: BTreeMap<String, u16>,
-}
-
-pub(super) struct Current {
-    pub(super) registry: Registry,
-    pub(super) default_model: Option<String>,
-    pub(super) aliases: ModelsSettings,
-    routing: RoutingSettings,
 }
 
 impl LiveModels {
@@ -73,7 +66,7 @@ impl LiveModels {
         };
         let registry = registry(config, setup);
         Self {
-            current: RwLock::new(Arc::new(Current::of(registry, config))),
+            current: RwLock::new(Arc::new(configured(registry, config))),
             accounts: Arc::new(SpendAccounts::new(
                 Arc::new(LedgerSpending(Arc::clone(&ledger))),
                 Arc::clone(&clock),
@@ -89,7 +82,7 @@ impl LiveModels {
     }
 
     /// The models after an edit of the config.
-    pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> Current {
+    pub(super) fn next(&self, home: &HomeFolder, config: &Config) -> ConfiguredModels {
         let before = self.get();
         let setup = RegistrySetup {
             home,
@@ -100,7 +93,7 @@ impl LiveModels {
             local: &self.local,
             runtimes: &self.runtimes,
         };
-        Current::of(registry(config, setup), config)
+        configured(registry(config, setup), config)
     }
 
     pub(super) fn logins(&self) -> &Logins {
@@ -111,11 +104,11 @@ impl LiveModels {
         &self.ports
     }
 
-    pub(super) fn set(&self, next: Current) {
+    pub(super) fn set(&self, next: ConfiguredModels) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
-    pub(super) fn get(&self) -> Arc<Current> {
+    pub(super) fn get(&self) -> Arc<ConfiguredModels> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -130,19 +123,19 @@ impl LiveModels {
         limits_of: &Limits,
         estimate: UsageEstimate,
     ) -> Result<Arc<dyn Model>, Fault> {
-        let key = self.passing_key(person)?;
-        let payer = onyx_providers::Payer { person: person.clone(), agent: key.agent.clone() };
+        let payer = onyx_providers::Payer::without_agent(person)?;
+        let key = self.key_without_session(&payer);
         let model = Arc::new(self.accounts.budget(model, payer, limits(limits_of)));
         let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
         let book = LedgerBook { ledger, clock, key, pauses: pauses() };
         Ok(Arc::new(BookedModel::new(model, Arc::new(book), estimate)))
     }
 
-    /// The key to which a request without a session is charged.
-    fn passing_key(&self, person: &PersonId) -> Result<SessionKey, Fault> {
+    /// The ledger charges a session, so a request without one is charged to a new name.
+    fn key_without_session(&self, payer: &onyx_providers::Payer) -> SessionKey {
         let now = self.clock.wall();
         let session = IdGenerator::new(now.as_millis().unsigned_abs()).session(now);
-        Ok(SessionKey { person: person.clone(), agent: PASSING.parse()?, session })
+        SessionKey { person: payer.person.clone(), agent: payer.agent.clone(), session }
     }
 
     /// Records the cost of making vectors of texts.
@@ -152,41 +145,23 @@ impl LiveModels {
         model: &ModelId,
         usage: Usage,
     ) -> Result<(), Fault> {
-        let key = self.passing_key(person)?;
+        let key = self.key_without_session(&onyx_providers::Payer::without_agent(person)?);
         Ok(self.ledger.book(&key, model, usage, self.clock.wall()).await?)
     }
 }
 
-/// The name under which the spending of requests that pass through is summed up.
-const PASSING: &str = "pass-through";
+/// The model that answers on a home that names none.
+pub(crate) fn embedded_model() -> ModelId {
+    ModelId::new(format!("{LOCAL}/{SMOLLM2}"))
+}
 
-impl Current {
-    fn of(registry: Registry, config: &Config) -> Self {
-        Self {
-            registry,
-            default_model: config.default_model.clone(),
-            aliases: config.models.clone(),
-            routing: config.routing.clone(),
-        }
-    }
-
-    fn chain(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, Fault> {
-        self.registry.chosen(&self.routing, &self.primary(choice), &choice.fallbacks)
-    }
-
-    /// The first model of a choice: the one it names, the default one, or the one that is always
-    /// here.
-    fn primary(&self, choice: &ModelChoice) -> ModelId {
-        let default = || self.default_model.clone().or_else(|| self.registry.default_model());
-        let named = choice.primary.clone().or_else(|| default().map(ModelId::new));
-        named.unwrap_or_else(|| ModelId::new(format!("{LOCAL}/{SMOLLM2}")))
-    }
-
-    /// The choice if all its models run on this machine; an error names the others.
-    fn local_choice(&self, choice: &ModelChoice) -> Result<ModelChoice, Fault> {
-        let primary = self.primary(choice);
-        let primary = self.registry.local_only(&self.routing, primary, &choice.fallbacks)?;
-        Ok(ModelChoice { primary: Some(primary), fallbacks: choice.fallbacks.clone() })
+fn configured(registry: Registry, config: &Config) -> ConfiguredModels {
+    ConfiguredModels {
+        registry,
+        default_model: config.default_model.clone(),
+        aliases: config.models.clone(),
+        routing: config.routing.clone(),
+        embedded: embedded_model(),
     }
 }
 
@@ -227,7 +202,7 @@ pub(crate) fn registry(config: &Config, setup: RegistrySetup<'_>) -> Registry {
 
 impl Models for LiveModels {
     fn resolve(&self, choice: &ModelChoice, payer: Payer<'_>) -> Result<Arc<dyn Model>, Fault> {
-        let model = self.get().chain(choice)?;
+        let model = self.get().chain(choice.primary.as_ref(), &choice.fallbacks)?;
         let limits = limits(payer.limits);
         let payer =
             onyx_providers::Payer { person: payer.person.clone(), agent: payer.agent.clone() };
@@ -239,25 +214,23 @@ impl Models for LiveModels {
         choice: &ModelChoice,
         payer: Payer<'_>,
     ) -> Result<Arc<dyn Model>, Fault> {
-        let choice = self.get().local_choice(choice)?;
-        self.resolve(&choice, payer)
+        let fallbacks = choice.fallbacks.clone();
+        let primary = self.get().local_primary(choice.primary.as_ref(), &fallbacks)?;
+        self.resolve(&ModelChoice { primary: Some(primary), fallbacks }, payer)
     }
 
     fn through_gateway(&self, choice: &ModelChoice) -> Option<Result<ModelChoice, Fault>> {
         let current = self.get();
-        let default = || current.default_model.clone().or_else(|| current.registry.default_model());
-        let primary = choice.primary.clone().or_else(|| default().map(ModelId::new))?;
+        let primary = current.named_or_default(choice.primary.as_ref())?;
         subscription::through(&current.registry, &primary)
     }
 
     fn lacks_tools(&self, model: &str) -> bool {
-        let known = self.get().registry.candidates();
-        known.iter().any(|known| known.id == model && known.facts.tools == Some(false))
+        self.get().lacks_tools(model)
     }
 
-    /// Whether the model is small. Models that Onyx runs itself are.
     fn is_small(&self, model: &str) -> bool {
-        model.strip_prefix(LOCAL).is_some_and(|rest| rest.starts_with('/'))
+        self.get().is_small(model)
     }
 
     fn token_counter(&self, model: &str) -> Arc<dyn TokenCounter> {
@@ -268,29 +241,12 @@ impl Models for LiveModels {
 impl ModelRouter for LiveModels {
     fn pick(&self, wish: &ModelWish) -> Result<ModelPick, Fault> {
         let current = self.get();
-        if let Some(model) = &wish.model {
-            let known: Vec<String> =
-                current.registry.candidates().into_iter().map(|known| known.id).collect();
-            return if known.iter().any(|known| known == model.as_str()) {
-                Ok(ModelPick {
-                    model: model.clone(),
-                    reason: String::new(),
-                    is_local: current.registry.is_local(model.as_str()),
-                })
-            } else {
-                Err(Fault::new(
-                    ErrorCode::ModelNotFound,
-                    format!("`{model}` is not among the configured models."),
-                )
-                .with_hint(format!("There are: {}.", known.join(", "))))
-            };
-        }
-        let class = wish.task.as_deref().map_or(Ok(TaskClass::default()), TaskClass::named)?;
         let locality = wish.local.then_some(Locality::ThisMachine);
-        let task = Task { class, locality, needs: vec![Need::Tools], ..Task::default() };
-        let choice = current.registry.route(&current.routing, &task)?;
-        let is_local = current.registry.is_local(&choice.model);
-        Ok(ModelPick { model: ModelId::new(choice.model), reason: choice.reason, is_local })
+        let PickedModel { model, reason, is_local } = match &wish.model {
+            Some(model) => current.pick_named(model)?,
+            None => current.pick_for_task(wish.task.as_deref(), locality)?,
+        };
+        Ok(ModelPick { model, reason, is_local })
     }
 
     fn has_choice(&self) -> bool {

@@ -1,9 +1,8 @@
 //! The API's port for pass-through requests to providers.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::future::{BoxFuture, join_all};
+use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt, unfold};
 use onyx_api::{
     Dialect, Embedded, Forward, ForwardedAnswer, Histogram, Media, ModelFigures, OfferedModel,
@@ -11,22 +10,15 @@ use onyx_api::{
 };
 use onyx_providers::wire::Wire;
 use onyx_providers::{
-    CircuitState, ForwardRoute, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelFacts,
-    ModelStatus, ProviderState, RawPiece, UsageEstimate,
+    CircuitState, ForwardRoute, Forwarding, LATENCY_BOUNDS, MediaRequest, Modality, ModelStatus,
+    NamedModel, RawPiece, UsageEstimate,
 };
 use onyx_types::{
-    Cancel, ErrorCode, Fault, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId,
-    SamplingSetting,
+    Cancel, Fault, Limits, Model, ModelEvent, ModelId, ModelRequest, PersonId, SamplingSetting,
 };
 use tokio::sync::mpsc;
 
-use super::models::{Current, LiveModels};
-
-/// A provider that does not list its models within this time is listed with the models of the config.
-const LISTING: Duration = Duration::from_secs(2);
-
-/// The most tokens that are estimated for a file, because its length alone says little about them.
-const MOST_ESTIMATED: u64 = 10_000;
+use super::models::LiveModels;
 
 impl Upstream for LiveModels {
     fn has_provider(&self, name: &str) -> bool {
@@ -39,7 +31,7 @@ impl Upstream for LiveModels {
 
     fn models(&self) -> BoxFuture<'_, Vec<OfferedModel>> {
         let current = self.get();
-        Box::pin(async move { listed(&current).await })
+        Box::pin(async move { current.listed().await.into_iter().map(offered).collect() })
     }
 
     fn figures(&self) -> Vec<ModelFigures> {
@@ -52,13 +44,7 @@ impl Upstream for LiveModels {
     }
 
     fn takes(&self, model: Option<&str>) -> Vec<SamplingSetting> {
-        let current = self.get();
-        let registry = &current.registry;
-        match model.or(current.default_model.as_deref()) {
-            Some("auto") => registry.taken_by_all(),
-            Some(model) => registry.takes(model),
-            None => registry.default_model().map_or_else(Vec::new, |model| registry.takes(&model)),
-        }
+        self.get().takes(model)
     }
 
     fn forward(&self, request: Forward) -> Result<ForwardedAnswer, Fault> {
@@ -66,8 +52,7 @@ impl Upstream for LiveModels {
         let (registry, person, limits) = (&current.registry, &request.person, &request.limits);
         let mut body = request.body;
         body.retain(|name, _| !name.starts_with("x-onyx-"));
-        let price = registry.facts(&request.model).ok().and_then(|facts| facts.price);
-        let estimate = UsageEstimate::of_body(&body, price);
+        let estimate = UsageEstimate::of_body(&body, registry.price(&request.model));
         let betas = request.betas.as_deref().filter(|_| request.dialect == Dialect::Messages);
         // Libraries send these in the header; the provider refuses them in the body.
         if request.dialect == Dialect::Messages {
@@ -88,8 +73,8 @@ impl Upstream for LiveModels {
 
     fn media(&self, request: Media) -> Result<BoxStream<'static, Piece>, Fault> {
         let current = self.get();
-        let price = current.registry.facts(&request.model).ok().and_then(|facts| facts.price);
-        let bytes = request.body.len() as u64;
+        let price = current.registry.price(&request.model);
+        let estimate = UsageEstimate::of_file(request.body.len() as u64, price);
         let sent = MediaRequest {
             path: request.route.path(),
             content_type: request.content_type,
@@ -97,7 +82,6 @@ impl Upstream for LiveModels {
         };
         let Forwarding { model, pieces: received } =
             current.registry.media(&request.model, sent)?;
-        let estimate = UsageEstimate::of_bytes(bytes, price).at_most(MOST_ESTIMATED);
         let model = self.paid_by(model, &request.person, &request.limits, estimate)?;
         Ok(pieces(&*model, received))
     }
@@ -111,10 +95,8 @@ impl Upstream for LiveModels {
     ) -> Result<Arc<dyn Model>, Fault> {
         let current = self.get();
         let registry = &current.registry;
-        let model = model.or(current.default_model.as_deref());
-        let model = model.ok_or_else(|| Fault::plain(ErrorCode::ModelNotFound))?;
-        let price = registry.facts(model).ok().and_then(|facts| facts.price);
-        let estimate = UsageEstimate::of_bytes(bytes as u64, price);
+        let model = current.without_agent(model)?;
+        let estimate = UsageEstimate::of_bytes(bytes as u64, registry.price(model));
         self.paid_by(registry.model(model)?, person, limits, estimate)
     }
 
@@ -127,8 +109,7 @@ impl Upstream for LiveModels {
         let current = self.get();
         Box::pin(async move {
             let embedder = current.registry.embedder(model).await?;
-            let price = current.registry.facts(model).ok().and_then(|facts| facts.price);
-            let usage = UsageEstimate::of_embedding(&texts, price);
+            let usage = UsageEstimate::of_embedding(&texts, current.registry.price(model));
             let vectors = embedder.embed(texts).await.map_err(Fault::from)?;
             self.book_embedding(person, &ModelId::new(model), usage).await?;
             Ok(Embedded { vectors, usage })
@@ -164,48 +145,16 @@ const fn wire(dialect: Dialect) -> Wire {
     }
 }
 
-/// The models of the config and of the providers' own lists, without repeats.
-async fn listed(current: &Current) -> Vec<OfferedModel> {
-    let registry = &current.registry;
-    let mut all: Vec<OfferedModel> =
-        registry.candidates().into_iter().map(|model| known(model.id, &model.facts)).collect();
-    let ready = registry.status().into_iter().filter_map(|provider| match provider.state {
-        ProviderState::Ready { .. } => Some(provider.name),
-        ProviderState::Disabled { .. } => None,
-    });
-    let asked = ready.map(|name| async move {
-        let models = tokio::time::timeout(LISTING, registry.list_models(&name)).await;
-        // A provider that fails or does not answer is shown in `/ready`; the list is made without
-        // it.
-        (name, models.ok().and_then(Result::ok).unwrap_or_default())
-    });
-    for (owner, models) in join_all(asked).await {
-        for model in models {
-            let id = format!("{owner}/{}", model.id);
-            if !all.iter().any(|known| known.id == id) {
-                let facts = registry.facts(&id).unwrap_or_default();
-                let context_window = model.context_window.or(facts.context_window);
-                all.push(OfferedModel { context_window, ..known(id, &facts) });
-            }
-        }
-    }
-    for (name, meant) in current.aliases.names() {
-        let facts = registry.facts(meant).unwrap_or_default();
-        all.push(OfferedModel { owner: "alias".to_owned(), ..known(name.to_owned(), &facts) });
-    }
-    all
-}
-
-fn known(id: String, facts: &ModelFacts) -> OfferedModel {
-    let images = facts.inputs.as_ref().map(|inputs| inputs.contains(&Modality::Image));
+fn offered(model: NamedModel) -> OfferedModel {
+    let NamedModel { id, owner, facts } = model;
     OfferedModel {
-        owner: id.split('/').next().unwrap_or_default().to_owned(),
         id,
+        owner,
         context_window: facts.context_window,
         max_output_tokens: facts.max_output_tokens,
         tools: facts.tools,
         reasoning: facts.reasoning,
-        images,
+        images: facts.inputs.map(|inputs| inputs.contains(&Modality::Image)),
     }
 }
 

@@ -14,6 +14,9 @@ use crate::metadata::Price;
 /// Roughly how many bytes of plain text make a token. A more exact count needs to know the model.
 const BYTES_A_TOKEN: u64 = 4;
 
+/// The most tokens that are estimated for a file, because its length alone says little about them.
+const MOST_TOKENS_OF_A_FILE: u64 = 10_000;
+
 /// The place where the cost of a request is recorded. The implementation reports its errors itself,
 /// because the answer was already sent.
 pub trait UsageBook: Send + Sync {
@@ -44,9 +47,10 @@ impl UsageEstimate {
         Self { input, price }.usage(0)
     }
 
-    /// Limits the estimate to this many input tokens.
-    pub fn at_most(self, input: u64) -> Self {
-        Self { input: self.input.min(input), ..self }
+    /// For a request that is a file, such as a recording.
+    pub fn of_file(bytes: u64, price: Option<Price>) -> Self {
+        let estimate = Self::of_bytes(bytes, price);
+        Self { input: estimate.input.min(MOST_TOKENS_OF_A_FILE), ..estimate }
     }
 
     /// The usage of an answer of this many bytes.

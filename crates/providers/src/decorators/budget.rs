@@ -33,6 +33,16 @@ pub struct Payer {
     pub agent: AgentId,
 }
 
+/// The name under which the spending of requests without an agent is summed up.
+const PASSING: &str = "pass-through";
+
+impl Payer {
+    /// The payer of a request that asks a model without an agent.
+    pub fn without_agent(person: &PersonId) -> Result<Self, Fault> {
+        Ok(Self { person: person.clone(), agent: PASSING.parse()? })
+    }
+}
+
 /// The most that may be spent, in the currency of the price data; 0 is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpendLimits {

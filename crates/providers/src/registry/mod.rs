@@ -49,7 +49,7 @@ use serde_json::{Map, Value};
 
 use crate::Secret;
 use crate::decorators::{BreakerPolicy, RetryPolicy};
-use crate::metadata::{Metadata, ModelFacts};
+use crate::metadata::{Metadata, ModelFacts, Price};
 use crate::oauth::{LoginStatus, LoginWay, Logins, NoTokens, Pending};
 use crate::routing::{Candidate, Choice, RoutingSettings, Task, TaskClass, route};
 use crate::wire::Wire;
@@ -263,6 +263,12 @@ impl Registry {
     /// The known facts of a model, whether or not its provider can be used.
     pub fn facts(&self, id: &str) -> Result<ModelFacts, RegistryError> {
         self.catalogue.facts(id)
+    }
+
+    /// The known price of a model. A call of a model that cannot be used fails by itself, so it needs
+    /// no price.
+    pub fn price(&self, id: &str) -> Option<Price> {
+        self.facts(id).ok().and_then(|facts| facts.price)
     }
 
     /// Where a model runs; `None` for a model that no provider offers.

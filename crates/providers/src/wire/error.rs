@@ -30,7 +30,7 @@ pub fn http_failure(status: u16, retry_after: Option<Duration>, body: &[u8]) -> 
         // The body may be a proxy's page or empty; then the status alone decides.
         .unwrap_or_default();
     let wait = retry_after.or(error.retry_after);
-    let class = specific(&error, wait).unwrap_or_else(|| by_status(status, wait));
+    let class = specific(&error, wait).unwrap_or_else(|| class_by_status(status, wait));
     let mut failure =
         failure(class, error.text(&format!("the provider answered with status {status}")));
     failure.upstream = Some(Box::new(error.into_upstream(status)));
@@ -42,7 +42,7 @@ pub(super) fn frame_failure(error: &Value) -> ModelFailure {
     let error = ErrorObject::of_error(error);
     let wait = error.retry_after;
     let class = specific(&error, wait)
-        .or_else(|| error.status.map(|status| by_status(status, wait)))
+        .or_else(|| error.status.map(|status| class_by_status(status, wait)))
         .or_else(|| error.words.iter().find_map(|word| by_general_word(word)))
         .unwrap_or(ModelFailureClass::Unavailable);
     failure(class, error.text("the provider broke the answer off with an error"))
@@ -141,7 +141,8 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-fn by_status(status: u16, retry_after: Option<Duration>) -> ModelFailureClass {
+/// The class of an answer whose status is all that is known about the failure.
+pub fn class_by_status(status: u16, retry_after: Option<Duration>) -> ModelFailureClass {
     match status {
         401..=403 => ModelFailureClass::Auth,
         408 => ModelFailureClass::Timeout,

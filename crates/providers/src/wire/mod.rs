@@ -17,7 +17,7 @@ pub mod sse;
 
 pub use calls::Calls;
 pub use copilot::RequestHeaders;
-pub use error::http_failure;
+pub use error::{class_by_status, http_failure};
 pub use names::{ToolNames, portable};
 pub use reader::Reader;
 

@@ -6,6 +6,7 @@ mod breaker;
 mod budget;
 mod chains;
 mod claude_cli;
+mod configured;
 mod credentials;
 mod cuts;
 mod decoding;

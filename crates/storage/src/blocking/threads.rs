@@ -1,5 +1,10 @@
 //! Threads that wait for the disk. The thread that worked last works next, because its data is
 //! still in the processor's caches; threads that stay idle end.
+//!
+//! A turn in a fresh session cost 1.86 ms of CPU before (15 November 2026, c32927c6), and 0.70 ms
+//! with it (16 November 2026, a66fec7; `make bench` on two cores, `docs/bench/latest.json`). A
+//! runtime for each core and the steps of a run on one thread came between the two measurements as
+//! well. What the pool gains by itself over tokio's has not been measured.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

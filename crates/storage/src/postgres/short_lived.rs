@@ -14,55 +14,57 @@ use super::query::{execute, read_all, row, row_if_any, rows};
 use super::transaction::{TransactionError, transact};
 use crate::{ShortLived, ShortLivedEntry, ShortLivedKind, ShortLivedRoom, StoreError};
 
-/// Stores an entry and removes the oldest ones of its room that no longer fit. The entry comes first (`EXISTS`), and rows
-/// that another statement removes at the same moment are left to it: a statement never waits while it holds a row.
-const PUT: &str = "
-    WITH put AS (
-        INSERT INTO pending_entries (kind, key, person, value, until)
-        VALUES ($1, $2, $3, $4, clock_timestamp() + $5::DOUBLE PRECISION * INTERVAL '1 second')
-        ON CONFLICT (kind, key) DO UPDATE SET person = excluded.person, value = excluded.value,
-            made = excluded.made, until = excluded.until
-        RETURNING key
-    )
-    DELETE FROM pending_entries WHERE kind = $1 AND person = $3
-        AND EXISTS (SELECT 1 FROM put) AND key IN (
-        SELECT key FROM pending_entries WHERE kind = $1 AND person = $3 AND key IN (
-            SELECT key FROM (
-                SELECT key, row_number() OVER newest AS place,
-                       sum(octet_length(value)) OVER newest AS bytes
-                FROM pending_entries WHERE kind = $1 AND person = $3 AND key <> $2
-                WINDOW newest AS (ORDER BY made DESC, key ROWS UNBOUNDED PRECEDING)
-            ) AS others
-            WHERE place >= $6 OR bytes + octet_length($4) > $7
-        ) ORDER BY key FOR UPDATE SKIP LOCKED
-    )";
-
-/// Does the same where there is no such entry that lasts, and says whether it did; else the value of the one that is there.
-const PUT_NEW: &str = "
-    WITH put AS (
-        INSERT INTO pending_entries AS known (kind, key, person, value, until)
-        VALUES ($1, $2, $3, $4, clock_timestamp() + $5::DOUBLE PRECISION * INTERVAL '1 second')
-        ON CONFLICT (kind, key) DO UPDATE SET person = excluded.person, value = excluded.value,
-            made = excluded.made, until = excluded.until
-            WHERE known.until <= clock_timestamp()
-        RETURNING key
-    ), forgotten AS (
-        DELETE FROM pending_entries WHERE kind = $1 AND person = $3
-            AND EXISTS (SELECT 1 FROM put) AND key IN (
-            SELECT key FROM pending_entries WHERE kind = $1 AND person = $3 AND key IN (
-                SELECT key FROM (
-                    SELECT key, row_number() OVER newest AS place,
-                           sum(octet_length(value)) OVER newest AS bytes
-                    FROM pending_entries WHERE kind = $1 AND person = $3 AND key <> $2
-                    WINDOW newest AS (ORDER BY made DESC, key ROWS UNBOUNDED PRECEDING)
-                ) AS others
-                WHERE place >= $6 OR bytes + octet_length($4) > $7
-            ) ORDER BY key FOR UPDATE SKIP LOCKED
+/// Stores an entry. An entry of the same key, `known`, is replaced if it meets the condition.
+macro_rules! put_entry {
+    ($condition:literal) => {
+        concat!(
+            "put AS (
+                 INSERT INTO pending_entries AS known (kind, key, person, value, until)
+                 VALUES ($1, $2, $3, $4,
+                         clock_timestamp() + $5::DOUBLE PRECISION * INTERVAL '1 second')
+                 ON CONFLICT (kind, key) DO UPDATE SET person = excluded.person,
+                     value = excluded.value, made = excluded.made, until = excluded.until
+                     WHERE ",
+            $condition,
+            " RETURNING key)"
         )
-    )
+    };
+}
+
+/// Removes the oldest entries of a room that no longer fit beside the one that `put` stored. That
+/// entry comes first (`EXISTS`), and rows that another statement removes at the same moment are left
+/// to it: a statement never waits while it holds a row.
+macro_rules! forget_oldest {
+    () => {
+        "DELETE FROM pending_entries WHERE kind = $1 AND person = $3
+             AND EXISTS (SELECT 1 FROM put) AND key IN (
+             SELECT key FROM pending_entries WHERE kind = $1 AND person = $3 AND key IN (
+                 SELECT key FROM (
+                     SELECT key, row_number() OVER newest AS place,
+                            sum(octet_length(value)) OVER newest AS bytes
+                     FROM pending_entries WHERE kind = $1 AND person = $3 AND key <> $2
+                     WINDOW newest AS (ORDER BY made DESC, key ROWS UNBOUNDED PRECEDING)
+                 ) AS others
+                 WHERE place >= $6 OR bytes + octet_length($4) > $7
+             ) ORDER BY key FOR UPDATE SKIP LOCKED)"
+    };
+}
+
+/// Stores an entry and removes the oldest ones of its room that no longer fit.
+const PUT: &str = concat!("WITH ", put_entry!("TRUE"), " ", forget_oldest!());
+
+/// Does the same where there is no such entry that lasts, and says whether it did; else the value of
+/// the one that is there.
+const PUT_NEW: &str = concat!(
+    "WITH ",
+    put_entry!("known.until <= clock_timestamp()"),
+    ", forgotten AS (",
+    forget_oldest!(),
+    ")
     SELECT EXISTS (SELECT 1 FROM put),
            (SELECT value FROM pending_entries
-            WHERE kind = $1 AND key = $2 AND until > clock_timestamp())";
+            WHERE kind = $1 AND key = $2 AND until > clock_timestamp())"
+);
 
 const GET: &str = "
     SELECT key, person, value, extract(epoch FROM until - clock_timestamp())::DOUBLE PRECISION

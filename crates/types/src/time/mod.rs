@@ -8,5 +8,5 @@ mod zone;
 
 pub use cancel::Cancel;
 pub use clock::{Clock, Now, SystemClock, Timestamp};
-pub use pauses::Pauses;
+pub use pauses::{Pauses, SharedPauses};
 pub use zone::{UnknownZone, Zone, Zones};

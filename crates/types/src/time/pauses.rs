@@ -1,8 +1,7 @@
 use std::fmt;
 #[cfg(debug_assertions)]
 use std::pin::Pin;
-#[cfg(debug_assertions)]
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Named points in background work at which a test can pause it: after the work was requested and
 /// before it begins, and after its end and before the end is recorded. While it is paused, a reader
@@ -50,6 +49,22 @@ impl Pauses {
     #[cfg(not(debug_assertions))]
     #[expect(clippy::unused_async, reason = "in debug builds it waits")]
     pub async fn at(&self, _: &'static str) {}
+}
+
+/// The pauses of work that is already opened when a test sets them. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct SharedPauses(Arc<RwLock<Pauses>>);
+
+impl SharedPauses {
+    pub fn set(&self, pauses: Pauses) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = pauses;
+    }
+
+    /// Marks that work has reached this point.
+    pub async fn at(&self, point: &'static str) {
+        let pauses = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        pauses.at(point).await;
+    }
 }
 
 impl fmt::Debug for Pauses {

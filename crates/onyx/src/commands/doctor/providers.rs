@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use onyx_agent::{AgentSettings, FIRST_AGENT, ModelSetting};
 use onyx_identity::Secrets;
-use onyx_local::{LOCAL, SMOLLM2};
 use onyx_providers::{
     Finding, Logins, NoSecrets, NoTokens, ProviderTest, Registry, Secret, SecretSource, TokenStore,
 };
@@ -13,7 +12,9 @@ use onyx_types::{Clock, SystemClock};
 
 use super::Check;
 use crate::config::Config;
-use crate::gateway::{KeptTokens, LocalHost, RegistrySetup, RuntimeHost, StoredSecrets, registry};
+use crate::gateway::{
+    KeptTokens, LocalHost, RegistrySetup, RuntimeHost, StoredSecrets, embedded_model, registry,
+};
 use crate::home::HomeFolder;
 
 /// Where the secrets can be read: only the process that holds the home can open them.
@@ -134,16 +135,11 @@ fn wanted_models(config: &Config, registry: &Registry) -> Vec<(String, Option<St
                     .default_model
                     .clone()
                     .or_else(|| registry.default_model())
-                    .or_else(last_resort),
+                    .or_else(|| Some(embedded_model().to_string())),
             };
             (id.unwrap_or_default(), wanted)
         })
         .collect()
-}
-
-/// The model that answers on a home that names none.
-fn last_resort() -> Option<String> {
-    Some(format!("{LOCAL}/{SMOLLM2}"))
 }
 
 fn agent(id: &str, model: Option<String>, registry: &Registry) -> Check {

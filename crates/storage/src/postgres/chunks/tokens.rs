@@ -3,8 +3,8 @@
 
 use deadpool_postgres::{GenericClient, Transaction};
 
-use super::read::{select_stored, stored_chunk};
-use super::vectors::{hold_rooms, room_of};
+use super::read::select_stored;
+use super::vectors::{hold_rooms, room_of, stored_chunks};
 use crate::postgres::convert::{count, get, integer};
 use crate::postgres::query::{execute, read_all, row, rows};
 use crate::postgres::transaction::TransactionError;
@@ -51,15 +51,13 @@ pub(super) async fn missing(
     after: ChunkId,
     limit: u32,
 ) -> Result<Vec<StoredChunk>, StoreError> {
-    let room = room_of(client, model).await?;
     let select = select_stored!(
         "WHERE chunks.id > $1
            AND EXISTS (SELECT 1 FROM vectors WHERE room = $2 AND chunk = chunks.id)
            AND NOT EXISTS (SELECT 1 FROM tokens WHERE room = $2 AND chunk = chunks.id)
          ORDER BY chunks.id LIMIT $3"
     );
-    let found = rows(client, select, &[&integer(after.0), &room, &i64::from(limit)]).await?;
-    read_all(&found, stored_chunk)
+    stored_chunks(client, select, model, after, limit).await
 }
 
 pub(super) async fn missing_before(
@@ -68,15 +66,13 @@ pub(super) async fn missing_before(
     before: ChunkId,
     limit: u32,
 ) -> Result<Vec<StoredChunk>, StoreError> {
-    let room = room_of(client, model).await?;
     let select = select_stored!(
         "WHERE chunks.id < $1
            AND EXISTS (SELECT 1 FROM vectors WHERE room = $2 AND chunk = chunks.id)
            AND NOT EXISTS (SELECT 1 FROM tokens WHERE room = $2 AND chunk = chunks.id)
          ORDER BY chunks.id DESC LIMIT $3"
     );
-    let found = rows(client, select, &[&integer(before.0), &room, &i64::from(limit)]).await?;
-    read_all(&found, stored_chunk)
+    stored_chunks(client, select, model, before, limit).await
 }
 
 /// Adds up the sizes of a model's token vectors. The database knows each length without reading the

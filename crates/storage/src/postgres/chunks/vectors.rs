@@ -100,13 +100,25 @@ pub(super) async fn missing(
     after: ChunkId,
     limit: u32,
 ) -> Result<Vec<StoredChunk>, StoreError> {
-    let room = room_of(client, model).await?;
     let select = select_stored!(
         "WHERE chunks.id > $1
            AND NOT EXISTS (SELECT 1 FROM vectors WHERE room = $2 AND chunk = chunks.id)
          ORDER BY chunks.id LIMIT $3"
     );
-    let found = rows(client, select, &[&integer(after.0), &room, &i64::from(limit)]).await?;
+    stored_chunks(client, select, model, after, limit).await
+}
+
+/// The chunks that a statement selects: `$1` is the chunk to begin at, `$2` the model's room, and
+/// `$3` the most chunks.
+pub(super) async fn stored_chunks(
+    client: &impl GenericClient,
+    select: &str,
+    model: &str,
+    from: ChunkId,
+    limit: u32,
+) -> Result<Vec<StoredChunk>, StoreError> {
+    let room = room_of(client, model).await?;
+    let found = rows(client, select, &[&integer(from.0), &room, &i64::from(limit)]).await?;
     read_all(&found, stored_chunk)
 }
 
