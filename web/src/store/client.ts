@@ -9,7 +9,7 @@ import {
   type Session,
   type SessionPage,
   type Told,
-  type Turn,
+  type TurnPage,
 } from '@onyx/sdk';
 import { keep, readKept } from './kept';
 import { keepDraft, refreshDraft, refreshDrafts, refreshMemberDrafts } from './drafts';
@@ -191,10 +191,10 @@ export async function loadConversation(id: string): Promise<void> {
 }
 
 /** Joins the new page with the older turns loaded before, if they overlap. */
-function joined(known: Conversation, page: { turns: Turn[]; before?: number }): Pick<Conversation, 'turns' | 'before'> {
+function joined(known: Conversation, page: TurnPage): Pick<Conversation, 'turns' | 'before'> {
   const first = page.turns[0]?.id;
   const at = first === undefined ? -1 : known.turns.findIndex((turn) => turn.id === first);
-  if (at <= 0) return { turns: page.turns, before: page.before };
+  if (at <= 0) return { turns: page.turns, before: page.before ?? undefined };
   return { turns: [...known.turns.slice(0, at), ...page.turns], before: known.before };
 }
 
@@ -214,7 +214,9 @@ async function readOlder(id: string, limit: number): Promise<void> {
   try {
     const page = await socket.session(id, { limit, before });
     changeConversation(id, (known) =>
-      known.before === before ? { ...known, turns: [...page.turns, ...known.turns], before: page.before } : known,
+      known.before === before
+        ? { ...known, turns: [...page.turns, ...known.turns], before: page.before ?? undefined }
+        : known,
     );
     await new Promise((resolve) => setTimeout(resolve, FRAME_MS));
   } finally {
