@@ -18,7 +18,7 @@ export type Provider = Schema<'ProviderView'>;
 export type ProviderTest = Schema<'TestView'>;
 export type Model = Schema<'ModelView'>;
 /** A server that answers on this machine and is not configured. */
-export type FoundProvider = Schema<'FoundView'>;
+export type FoundProvider = Schema<'FoundProviderView'>;
 export type DefaultModel = Schema<'DefaultModel'>;
 /** A sign-in that began: the page to open, and the code to enter there if the provider needs one. */
 export type LoginBegun = Schema<'LoginBegun'>;

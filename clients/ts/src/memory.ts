@@ -4,7 +4,7 @@ import type { Http } from './http.js';
 import type { Schema } from './wire.js';
 
 /** A passage that a search found. */
-export type MemoryHit = Schema<'FoundView2'>;
+export type MemoryHit = Schema<'SearchHitView'>;
 export type MemoryAnswer = Schema<'SearchResultsView'>;
 export type MemoryFile = Schema<'FileView'>;
 
