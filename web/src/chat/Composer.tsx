@@ -7,13 +7,14 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from 'react';
-import { ArrowUp, FileText, Paperclip, Pin, PinOff, Square, X } from 'lucide-react';
+import { ArrowUp, FileText, Pin, PinOff, Square, X } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
 import { questionIn } from '../store/drafts';
 import { keep, readKept } from '../store/kept';
 import { usePreferences } from '../store/preferences';
 import { toast, useStore } from '../store/state';
+import { FileButton } from '../ui/FileButton';
 import { isTouch, sendsByKey } from '../ui/keyboard';
 import { Menu } from '../ui/Menu';
 import type { Density } from './density';
@@ -74,7 +75,6 @@ export function Composer({
   const [storing, setStoring] = useState(false);
   const [model, setModel] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
-  const picker = useRef<HTMLInputElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
   const asked = useStore((state) => questionIn(state, sessionId) !== undefined);
   const agents = useStore((state) => state.status?.agents);
@@ -234,26 +234,11 @@ export function Composer({
         {isPage && (
           <>
             <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
-            <button
-              type="button"
-              className="icon-btn -ml-1"
-              aria-label="Attach files"
+            <FileButton
+              label="Attach files"
               title="Attach images and texts"
-              onClick={() => picker.current?.click()}
-            >
-              <Paperclip size={16} aria-hidden />
-            </button>
-            <input
-              ref={picker}
-              type="file"
-              multiple
-              hidden
-              tabIndex={-1}
-              aria-hidden
-              onChange={(event) => {
-                void add(event.target.files ?? []);
-                event.target.value = '';
-              }}
+              className="-ml-1"
+              onFiles={(files) => void add(files)}
             />
             <ActionChips sessionId={sessionId} text={text} onTaken={() => setText('')} />
           </>
