@@ -202,6 +202,21 @@ describe.each([
     expect(page.wrongs.filter((wrong) => !wrong.includes('404'))).toEqual([]);
   });
 
+  test('saving the Tools tab of an agent keeps the commands that it runs without approval', async () => {
+    const id = `runner${viewport.width}`;
+    const tools = { allow: ['exec'], deny: [], commands: [['git', 'status']] };
+    const made = await at.api('/v1/agents', { method: 'POST', body: JSON.stringify({ id, tools }) });
+    expect(made.status).toBe(201);
+    await open(`/agents/${id}/tools`);
+    await page.getByLabel('Denied').fill('group:fs');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await toast('Saved');
+    const { settings } = (await (await at.api(`/v1/agents/${id}`)).json()) as { settings: { tools: object } };
+    expect(settings.tools).toEqual({ ...tools, deny: ['group:fs'] });
+    await at.api(`/v1/agents/${id}`, { method: 'DELETE' });
+    expect(page.wrongs).toEqual([]);
+  });
+
   test('memory is searched, opened at the line, changed, and brought back', async () => {
     await writeFile(join(at.home, NOTE), NOTES);
     // The index has the file after a moment.
