@@ -135,9 +135,8 @@ export interface QueuedMessage extends Omit<Schema<'QueuedMessage'>, 'content'> 
 /** Which files a run changed, and whether that was undone. */
 export type RunChanges = Schema<'ChangesOfRun'>;
 
-export interface SessionList {
+export interface SessionList extends Omit<Schema<'SessionList'>, 'sessions'> {
   sessions: Session[];
-  before?: string;
 }
 
 export type SessionFilter = Query<'ListQuery'>;
