@@ -11,7 +11,7 @@ import { ArrowUp, Square } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
 import { questionIn } from '../store/drafts';
-import { keep, readKept } from '../store/kept';
+import { writeStored, readStored } from '../store/browserStorage';
 import { usePreferences } from '../store/preferences';
 import { useStore } from '../store/state';
 import { FileButton } from '../ui/FileButton';
@@ -67,7 +67,7 @@ export function Composer({
   to,
 }: ComposerProps) {
   const kept = `onyx.draft.${draftKey}`;
-  const [text, setText] = useState(() => readKept(kept, ''));
+  const [text, setText] = useState(() => readStored(kept, ''));
   const [model, setModel] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
@@ -79,7 +79,7 @@ export function Composer({
   const delivery = isPage ? preferred : 'follow_up';
   const chosen = agents?.find((candidate) => candidate.id === agent) ?? agents?.find((candidate) => candidate.default);
 
-  useEffect(() => keep(kept, text === '' ? undefined : text), [kept, text]);
+  useEffect(() => writeStored(kept, text === '' ? undefined : text), [kept, text]);
   useEffect(() => fit(area.current), [text]);
   useEffect(() => {
     if (isPage && matchMedia('(min-width: 768px)').matches) area.current?.focus();

@@ -11,7 +11,7 @@ import {
   type Told,
   type TurnPage,
 } from '@onyx/sdk';
-import { keep, readKept } from './kept';
+import { writeStored, readStored } from './browserStorage';
 import { keepDraft, refreshDraft, refreshDrafts, refreshMemberDrafts } from './drafts';
 import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
 import { tellEnded, tellJob } from './notify';
@@ -33,12 +33,12 @@ const MOST_NOTED = 200;
 
 export const onyx = new Onyx({
   baseUrl: location.origin,
-  token: { current: () => readKept<string | undefined>(TOKEN, undefined) },
-  pageKey: () => readKept<string | undefined>(PAGE_KEY, undefined),
+  token: { current: () => readStored<string | undefined>(TOKEN, undefined) },
+  pageKey: () => readStored<string | undefined>(PAGE_KEY, undefined),
 });
 
 const credential = () =>
-  readKept<string | undefined>(TOKEN, undefined) ?? readKept<string | undefined>(PAGE_KEY, undefined);
+  readStored<string | undefined>(TOKEN, undefined) ?? readStored<string | undefined>(PAGE_KEY, undefined);
 keepOfflineFor(credential);
 
 export const socket = onyx.socket({ link: onLink, told: onTold, change: onChange });
@@ -47,7 +47,7 @@ const { getState, setState } = useStore;
 
 export function signIn(token: string): void {
   void forgetAllChats();
-  keep(TOKEN, token);
+  writeStored(TOKEN, token);
   reconnect();
 }
 
@@ -57,9 +57,9 @@ export function signIn(token: string): void {
  */
 export async function logIn(person: string, password: string): Promise<void> {
   void forgetAllChats();
-  keep(TOKEN, undefined);
+  writeStored(TOKEN, undefined);
   const { pageKey } = await onyx.http.json<{ pageKey: string }>('/api/auth/login', { body: { person, password } });
-  keep(PAGE_KEY, pageKey);
+  writeStored(PAGE_KEY, pageKey);
   reconnect();
 }
 
@@ -72,8 +72,8 @@ function reconnect(): void {
 export async function signOut(): Promise<void> {
   // A token that is no longer valid is forgotten too.
   await onyx.http.json('/api/auth/logout', { body: {} }).catch(() => undefined);
-  keep(TOKEN, undefined);
-  keep(PAGE_KEY, undefined);
+  writeStored(TOKEN, undefined);
+  writeStored(PAGE_KEY, undefined);
   await forgetAllChats();
   location.assign('/');
 }
@@ -300,10 +300,10 @@ function keepNotes(live: Live | undefined): void {
   const news = live ? notesOf(live) : {};
   if (Object.keys(news).length === 0) return;
   // Another tab may have notes of other runs.
-  const all = Object.entries({ ...readKept<Notes>(NOTES, {}), ...getState().notes, ...news });
+  const all = Object.entries({ ...readStored<Notes>(NOTES, {}), ...getState().notes, ...news });
   const notes = Object.fromEntries(all.slice(-MOST_NOTED));
   setState({ notes });
-  keep(NOTES, notes);
+  writeStored(NOTES, notes);
 }
 
 /** After a run its turns are read from the log and replace what was shown live. */

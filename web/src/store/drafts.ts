@@ -2,7 +2,7 @@
 
 import { OnyxError, type Draft, type Told } from '@onyx/sdk';
 import { onyx, socket } from './client';
-import { keep } from './kept';
+import { writeStored } from './browserStorage';
 import { toast, useStore, type SentVerdict, type State, type Verdict } from './state';
 
 const { getState, setState } = useStore;
@@ -89,7 +89,7 @@ const LOST: Record<string, string> = {
 
 function keepVerdict(id: string, verdict?: SentVerdict): void {
   setState(({ verdicts: { [id]: _, ...others } }) => ({ verdicts: verdict ? { ...others, [id]: verdict } : others }));
-  keep('onyx.verdicts', getState().verdicts);
+  writeStored('onyx.verdicts', getState().verdicts);
 }
 
 /** Takes back a decision that has not been sent. */
