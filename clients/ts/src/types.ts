@@ -208,7 +208,7 @@ export type RunEvent =
   | { type: 'done'; status: RunStatus; assistantTurnIds: string[]; usage: Usage };
 
 /** A run's event with its place in the run. */
-export interface Told {
+export interface EventEnvelope {
   sessionId: string;
   runId: string;
   seq: number;

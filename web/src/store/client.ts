@@ -4,11 +4,11 @@ import {
   Onyx,
   OnyxError,
   type ChangeEvent,
+  type EventEnvelope,
   type Fault,
   type Link,
   type Session,
   type SessionPage,
-  type Told,
   type TurnPage,
 } from '@onyx/sdk';
 import { writeStored, readStored } from './browserStorage';
@@ -41,7 +41,7 @@ const credential = () =>
   readStored<string | undefined>(TOKEN, undefined) ?? readStored<string | undefined>(PAGE_KEY, undefined);
 keepOfflineFor(credential);
 
-export const socket = onyx.socket({ link: onLink, told: onTold, change: onChange });
+export const socket = onyx.socket({ link: onLink, event: onEvent, change: onChange });
 
 const { getState, setState } = useStore;
 
@@ -258,11 +258,11 @@ async function followRun(sessionId: string, runId: string): Promise<void> {
 }
 
 // Deltas arrive faster than the screen is drawn, so they are applied once per frame.
-let queue: Told[] = [];
+let queue: EventEnvelope[] = [];
 let scheduled = false;
 
-function onTold(told: Told): void {
-  queue.push(told);
+function onEvent(envelope: EventEnvelope): void {
+  queue.push(envelope);
   if (scheduled) return;
   scheduled = true;
   if (document.hidden) setTimeout(flush, 100);
@@ -273,27 +273,28 @@ function flush(): void {
   const batch = queue;
   queue = [];
   scheduled = false;
-  const ended: Told[] = [];
+  const ended: EventEnvelope[] = [];
   const unknown = new Set<string>();
   const changed: Record<string, Conversation> = {};
   const { conversations } = getState();
-  for (const told of batch) {
-    const known = changed[told.sessionId] ?? conversations[told.sessionId] ?? { turns: [], phase: 'loading' as const };
-    const isKnown = known.live?.runId === told.runId;
+  for (const envelope of batch) {
+    const known = changed[envelope.sessionId] ??
+      conversations[envelope.sessionId] ?? { turns: [], phase: 'loading' as const };
+    const isKnown = known.live?.runId === envelope.runId;
     // An event without the ones before it is useless, so the run is read from its beginning.
-    if (!isKnown && told.seq > 1) {
-      unknown.add(told.sessionId);
+    if (!isKnown && envelope.seq > 1) {
+      unknown.add(envelope.sessionId);
       continue;
     }
-    const live = isKnown && known.live ? known.live : startLive(told.runId);
-    changed[told.sessionId] = { ...known, live: applyEvent(live, told.seq, told.agent, told.event) };
-    if (told.event.type === 'start' && known.phase !== 'ready') unknown.add(told.sessionId);
-    if (told.event.type === 'done') ended.push(told);
-    if (told.event.type === 'draft' || told.event.type === 'confirm') keepDraft(told);
+    const live = isKnown && known.live ? known.live : startLive(envelope.runId);
+    changed[envelope.sessionId] = { ...known, live: applyEvent(live, envelope.seq, envelope.agent, envelope.event) };
+    if (envelope.event.type === 'start' && known.phase !== 'ready') unknown.add(envelope.sessionId);
+    if (envelope.event.type === 'done') ended.push(envelope);
+    if (envelope.event.type === 'draft' || envelope.event.type === 'confirm') keepDraft(envelope);
   }
   setState((state) => ({ conversations: { ...state.conversations, ...changed } }));
   for (const id of unknown) void loadConversation(id);
-  for (const told of ended) void settleRun(told.sessionId);
+  for (const envelope of ended) void settleRun(envelope.sessionId);
 }
 
 function keepNotes(live: Live | undefined): void {
