@@ -96,6 +96,26 @@ describe.each([
     expect(page.wrongs).toEqual([]);
   });
 
+  test('a program that asks for access is shown with its name, what it wants and the address that opens then', async () => {
+    const address = 'http://127.0.0.1:9/callback';
+    const registration = { client_name: 'Notebook', redirect_uris: [address] };
+    const made = await fetch(`${at.url}/oauth/register`, { method: 'POST', body: JSON.stringify(registration) });
+    const { client_id } = (await made.json()) as { client_id: string };
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id,
+      redirect_uri: address,
+      code_challenge: 'a'.repeat(43),
+      code_challenge_method: 'S256',
+      scope: 'read',
+    });
+    await open(`/oauth/authorize?${query}`);
+    const asked = section('Notebook');
+    await asked.getByText('read your files and conversations').waitFor();
+    expect(await asked.locator('code').innerText()).toBe(address);
+    expect(page.wrongs).toEqual([]);
+  });
+
   test('a device that waits is paired', async () => {
     const begun = await fetch(`${at.url}/api/auth/pair`, {
       method: 'POST',
