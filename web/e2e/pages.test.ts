@@ -96,6 +96,26 @@ describe.each([
     expect(page.wrongs).toEqual([]);
   });
 
+  test('a program that asks for access is shown with its name, what it wants and the address that opens then', async () => {
+    const address = 'http://127.0.0.1:9/callback';
+    const registration = { client_name: 'Notebook', redirect_uris: [address] };
+    const made = await fetch(`${at.url}/oauth/register`, { method: 'POST', body: JSON.stringify(registration) });
+    const { client_id } = (await made.json()) as { client_id: string };
+    const query = new URLSearchParams({
+      response_type: 'code',
+      client_id,
+      redirect_uri: address,
+      code_challenge: 'a'.repeat(43),
+      code_challenge_method: 'S256',
+      scope: 'read',
+    });
+    await open(`/oauth/authorize?${query}`);
+    const asked = section('Notebook');
+    await asked.getByText('read your files and conversations').waitFor();
+    expect(await asked.locator('code').innerText()).toBe(address);
+    expect(page.wrongs).toEqual([]);
+  });
+
   test('a device that waits is paired', async () => {
     const begun = await fetch(`${at.url}/api/auth/pair`, {
       method: 'POST',
@@ -200,6 +220,21 @@ describe.each([
     await page.waitForURL(/\/agents$/);
     expect(await readFile(join(at.home, 'onyx.json'), 'utf8')).not.toContain(id);
     expect(page.wrongs.filter((wrong) => !wrong.includes('404'))).toEqual([]);
+  });
+
+  test('saving the Tools tab of an agent keeps the commands that it runs without approval', async () => {
+    const id = `runner${viewport.width}`;
+    const tools = { allow: ['exec'], deny: [], commands: [['git', 'status']] };
+    const made = await at.api('/v1/agents', { method: 'POST', body: JSON.stringify({ id, tools }) });
+    expect(made.status).toBe(201);
+    await open(`/agents/${id}/tools`);
+    await page.getByLabel('Denied').fill('group:fs');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await toast('Saved');
+    const { settings } = (await (await at.api(`/v1/agents/${id}`)).json()) as { settings: { tools: object } };
+    expect(settings.tools).toEqual({ ...tools, deny: ['group:fs'] });
+    await at.api(`/v1/agents/${id}`, { method: 'DELETE' });
+    expect(page.wrongs).toEqual([]);
   });
 
   test('memory is searched, opened at the line, changed, and brought back', async () => {

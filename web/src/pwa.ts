@@ -1,4 +1,4 @@
-import { keep, readKept } from './store/kept';
+import { writeStored, readStored } from './store/browserStorage';
 import { toast, useStore } from './store/state';
 
 interface TrustedTypes {
@@ -33,8 +33,8 @@ const OFFERED = 'onyx.install.offered';
 export function offerInstall(): void {
   addEventListener('beforeinstallprompt', (event) => {
     event.preventDefault();
-    if (readKept(OFFERED, false)) return;
-    keep(OFFERED, true);
+    if (readStored(OFFERED, false)) return;
+    writeStored(OFFERED, true);
     const install = () => void (event as InstallEvent).prompt();
     toast('Onyx can be installed as an app.', { action: { label: 'Install', run: install } });
   });

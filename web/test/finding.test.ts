@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byAge } from '../src/pages/sessions-groups';
+import { byAge } from '../src/pages/sessions/groups';
 import { fit } from '../src/shell/finding';
 
 describe('what is typed', () => {

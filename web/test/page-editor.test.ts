@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MemoryVersion } from '@onyx/sdk';
 import { cellEnds, cellsOf } from '../src/editor/tables';
-import { targetNamed } from '../src/pages/spaces/links-names';
+import { targetNamed } from '../src/pages/spaces/linkTargets';
 import { goes } from '../src/pages/spaces/versions';
 
 describe('a table', () => {

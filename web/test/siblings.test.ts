@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest';
-import type { Turn } from '@onyx/sdk';
+import type { Sibling, Turn } from '@onyx/sdk';
 import { partingAt } from '../src/chat/Siblings';
 
 const user = (id: string) =>
   ({ id, ts: '', lane: 0, author: 'person:me', origin: 'person', type: 'user', content: id }) as Turn;
-const sibling = (id: string, forkTurn: string | null) => ({ id, forkTurn, createdAt: '' });
+const sibling = (id: string, forkTurn: string | null): Sibling => ({
+  id,
+  forkTurn,
+  title: null,
+  status: 'active',
+  createdAt: '',
+  updatedAt: '',
+  messageCount: 0,
+  preview: '',
+});
 const at = (turns: string[], ...siblings: ReturnType<typeof sibling>[]) => ({
   turns: turns.map(user),
   siblings,

@@ -234,10 +234,17 @@ describe('with other words in the other answers of the server', () => {
       ts: '2026-11-15T10:00:00Z',
       actorKind: 'person',
       actor: 'owner',
+      agent: null,
+      sessionId: null,
+      runId: null,
+      tool: null,
+      effect: null,
       decision: 'allow',
       diffSummary: `accepted ${'ab'.repeat(32)}`,
       shortSummary: 'accepted abababababab…',
       result: 'ok',
+      previous: 'cd'.repeat(32),
+      hash: 'ef'.repeat(32),
     };
     const other = scrambled(row, seed, MORE_WORDS).value;
     const html = renderToStaticMarkup(<AuditLine row={other} />);

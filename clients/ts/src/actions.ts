@@ -9,16 +9,11 @@ export type Action = Schema<'ActionView'>;
 /** A finished run of an action, as its page records it. */
 export type PastAction = Schema<'ActionRunView'>;
 
-export interface ActionRequest {
-  /** The session to run in; a new chat if absent. */
-  sessionId?: string;
-  /** The person has agreed to what the action may do. */
-  confirm?: boolean;
-  /** A dry run: tools only report what they would do. */
-  dryRun?: boolean;
-  /** The text for `{{selection}}`. */
-  selection?: string;
-}
+/**
+ * What an action runs with. Without a `sessionId` it runs in a new chat. With `confirm` the person has agreed to what the
+ * action may do. In a `dryRun`, tools only report what they would do.
+ */
+export type ActionRequest = Partial<Schema<'RunAction'>>;
 
 /** The lines of a run. */
 export type ActionLine = RunLine;

@@ -3,7 +3,7 @@ import type { StoredFile } from './files.js';
 import type { Http } from './http.js';
 import { interrupted, OnyxError } from './error.js';
 import { lines, serverSentEvents } from './lines.js';
-import type { Schema } from './wire.js';
+import type { Query, Schema } from './wire.js';
 
 export type Me = Schema<'Me'>;
 export type Person = Schema<'Person'>;
@@ -18,7 +18,7 @@ export type Provider = Schema<'ProviderView'>;
 export type ProviderTest = Schema<'TestView'>;
 export type Model = Schema<'ModelView'>;
 /** A server that answers on this machine and is not configured. */
-export type FoundProvider = Schema<'FoundView'>;
+export type FoundProvider = Schema<'FoundProviderView'>;
 export type DefaultModel = Schema<'DefaultModel'>;
 /** A sign-in that began: the page to open, and the code to enter there if the provider needs one. */
 export type LoginBegun = Schema<'LoginBegun'>;
@@ -46,22 +46,10 @@ export interface ProviderSettings {
 }
 
 /** The program that wrote the export. */
-export type ImportSource = 'openclaw' | 'nanobot' | 'open-webui' | 'chatgpt' | 'claude';
+export type ImportSource = Schema<'ImportSource'>;
+export type ImportCounts = Schema<'ImportCounts'>;
+export type ImportRemark = Schema<'ImportRemark'>;
 
-export interface ImportCounts {
-  new: number;
-  added: number;
-  alreadyThere: number;
-  /** Something else is already here and stays. */
-  kept: number;
-}
-
-export interface ImportRemark {
-  what: string;
-  why: string;
-}
-
-/** The result of an import, or its preview. */
 /** How many entries have been checked or written. */
 export interface ImportProgress {
   done: number;
@@ -79,40 +67,15 @@ type ImportLine =
   | { type: 'report'; report: ImportReport }
   | { type: 'error'; code: string; message: string; hint?: string };
 
-export interface ImportReport {
-  dryRun: boolean;
-  /** The counts by kind: `agent`, `session` and so on. */
-  counts: Record<string, ImportCounts>;
-  entries: { kind: string; name: string; outcome: 'new' | 'added' | 'already_there' | 'kept'; why?: string }[];
-  leftOut: ImportRemark[];
-  renamed: ImportRemark[];
+/** The result of an import, or its preview. */
+export interface ImportReport extends Omit<Schema<'ImportReport'>, 'counts'> {
+  /** The counts by kind. The kinds are content, so they keep their spelling, such as `mcp_server`. */
+  counts: Partial<Record<Schema<'ImportKind'>, ImportCounts>>;
 }
 
-export interface AuditRow {
-  person: string;
-  seq: number;
-  ts: string;
-  actorKind: string;
-  actor: string;
-  agent?: string | null;
-  sessionId?: string | null;
-  runId?: string | null;
-  tool?: string | null;
-  effect?: string | null;
-  decision?: string | null;
-  diffSummary: string;
-  /** The summary with each hash in it shortened, for people. */
-  shortSummary: string;
-  result: string;
-}
-
-export interface AuditChain {
-  person: string;
-  whole: boolean;
-  rows?: number;
-  /** The first row that is missing, changed or foreign. */
-  brokenAt?: number;
-}
+export type AuditRow = Schema<'AuditRowView'>;
+/** Whether the rows of a person are complete and unchanged. */
+export type AuditChain = Schema<'AuditChain'>;
 
 /** Calls that only the owner may make. */
 export class Admin {
@@ -323,9 +286,7 @@ export class Admin {
     throw interrupted();
   }
 
-  async audit(
-    query: { person?: string; before?: number; limit?: number } = {},
-  ): Promise<{ rows: AuditRow[]; before?: number }> {
+  async audit(query: Query<'AuditQuery'> = {}): Promise<Schema<'AuditPage'>> {
     return this.http.json('/api/admin/audit', { query });
   }
 

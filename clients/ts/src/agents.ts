@@ -49,9 +49,23 @@ export class Agents {
   }
 }
 
-/** The fields as they are sent; unset ones are left out. */
-function bodyOf(fields: AgentFields): Partial<Sent<'AgentFields'>> {
-  const { maxOutputTokens, memoryRead, name, enabled, tier, model, fallbacks, tools, temperature, workspace } = fields;
-  const others = { name, default: fields.default, enabled, tier, model, fallbacks, tools, temperature, workspace };
-  return { ...others, max_output_tokens: maxOutputTokens, memory_read: memoryRead };
+/** Every field must be named here, also one that is not set and therefore not sent. */
+type AgentBody = { [Key in keyof Sent<'AgentFields'>]: Sent<'AgentFields'>[Key] | undefined };
+
+function bodyOf(fields: AgentFields): AgentBody {
+  const { maxOutputTokens, memoryRead, localOnly, name, enabled, tier, model, fallbacks, tools, temperature } = fields;
+  return {
+    name,
+    default: fields.default,
+    enabled,
+    tier,
+    model,
+    fallbacks,
+    tools,
+    temperature,
+    max_output_tokens: maxOutputTokens,
+    workspace: fields.workspace,
+    memory_read: memoryRead,
+    local_only: localOnly,
+  };
 }

@@ -1064,8 +1064,8 @@ export interface components {
             id: string;
             state: components["schemas"]["DraftState"];
             tool: string;
-            /** @description One of read, write, destroy, reach and execute. */
-            effect: string;
+            /** @description The strictest of its effects. */
+            effect: components["schemas"]["ToolEffect"];
             summary: string;
             preview: components["schemas"]["Preview"];
             asks_for: components["schemas"]["AsksFor"];
@@ -1105,8 +1105,8 @@ export interface components {
             id: string;
             state: components["schemas"]["DraftState"];
             tool: string;
-            /** @description One of read, write, destroy, reach and execute. */
-            effect: string;
+            /** @description The strictest of its effects. */
+            effect: components["schemas"]["ToolEffect"];
             summary: string;
             preview: components["schemas"]["Preview"];
             asks_for: components["schemas"]["AsksFor"];
@@ -1845,10 +1845,10 @@ export interface components {
             resets_at: string | null;
         };
         FoundProviders: {
-            found: components["schemas"]["FoundView"][];
+            found: components["schemas"]["FoundProviderView"][];
         };
         /** @description A server that answered at its usual address. */
-        FoundView: {
+        FoundProviderView: {
             /** @description The vendor's name: a provider of this name needs no other settings. */
             name: string;
             base_url: string;
@@ -2164,14 +2164,14 @@ export interface components {
         };
         /** @description What was found, best first. */
         SearchResultsView: {
-            results: components["schemas"]["FoundView2"][];
+            results: components["schemas"]["SearchHitView"][];
             /** @description The search used words only, not meaning; `reason` says why. */
             degraded: boolean;
             reason?: string | null;
             /** @description Not everything is indexed yet: a later search may find more. */
             partial: boolean;
         };
-        FoundView2: {
+        SearchHitView: {
             /** @description The kind: a memory, a note, a page, … */
             source: components["schemas"]["SourceKind"];
             path: string;
@@ -2239,7 +2239,7 @@ export interface components {
             progress: components["schemas"]["Progress"] | null;
             /** Format: date-time */
             synced_at: string | null;
-            embedding: components["schemas"]["Embedding"];
+            embedding: components["schemas"]["EmbeddingState"];
             watching: components["schemas"]["Watching"];
             /** @description The last error, if the work has not succeeded since. */
             error: string | null;
@@ -2248,9 +2248,9 @@ export interface components {
              * @description The number of files in which nothing can be found.
              */
             problem_count: number;
-            problems: components["schemas"]["Problem"][];
+            problems: components["schemas"]["UnindexedFile"][];
         };
-        Embedding: {
+        EmbeddingState: {
             /** @constant */
             state: "off";
         } | {
@@ -2274,7 +2274,8 @@ export interface components {
             state: "failing";
             reason: string;
         };
-        Problem: {
+        /** @description A file in which nothing can be found, and why. */
+        UnindexedFile: {
             path: string;
             reason: string;
         };
@@ -2900,11 +2901,11 @@ export interface components {
         };
         EmbeddingList: {
             object: string;
-            data: components["schemas"]["Embedding2"][];
+            data: components["schemas"]["Embedding"][];
             model: string;
             usage: components["schemas"]["EmbeddingUsage"];
         };
-        Embedding2: {
+        Embedding: {
             object: string;
             /** Format: uint */
             index: number;
@@ -2919,12 +2920,12 @@ export interface components {
         };
         ModelList: {
             object: string;
-            data: components["schemas"]["ModelView2"][];
+            data: components["schemas"]["ListedModelView"][];
             first_id: string | null;
             last_id: string | null;
             has_more: boolean;
         };
-        ModelView2: {
+        ListedModelView: {
             id: string;
             object: string;
             type: string;
@@ -2988,7 +2989,7 @@ export interface components {
             detail: string | null;
         };
         /** @description RFC 9457, with the code and the hint of the error table. */
-        Problem2: {
+        Problem: {
             /** Format: uint16 */
             status: number;
             code: components["schemas"]["ErrorCode"];
@@ -3071,7 +3072,7 @@ export interface components {
             /** @description The text for `{{selection}}`. */
             selection?: string | null;
         };
-        RunsQuery: {
+        ActionRunsQuery: {
             /**
              * Format: uuid
              * @description Only runs before this one.
@@ -3352,7 +3353,7 @@ export interface components {
             /** @description The `hash` of the job as it was shown. */
             hash: string;
         };
-        RunsQuery2: {
+        JobRunsQuery: {
             /**
              * Format: date-time
              * @description Only times before this one.

@@ -54,7 +54,7 @@ export { Http, type Call, type CallOptions, type HttpOptions, type TokenSource }
 export { Socket, type Link, type Listeners } from './socket.js';
 
 /** What `GET /v1/models` lists. */
-export type ListedModel = components['schemas']['ModelView2'];
+export type ListedModel = components['schemas']['ListedModelView'];
 
 /** A client of one Onyx server. */
 export class Onyx {

@@ -11,11 +11,7 @@ export type JobPreview = Schema<'JobPreview'>;
 /** The front matter of a job and its prompt; `null` removes a field. */
 export type JobFields = Partial<Schema<'JobChangeBody'>>;
 
-export interface JobRuns {
-  runs: JobRun[];
-  /** Pass it as `before` to get older ones. */
-  before?: string | null;
-}
+export type JobRuns = Schema<'JobRuns'>;
 
 const path = (id: string, rest = '') => route`/api/jobs/${{ id }}${rest}`;
 

@@ -1,27 +1,11 @@
-import type { LoginBegun, ProviderLogin } from './admin.js';
+import type { LoginBegun } from './admin.js';
 import type { Http } from './http.js';
+import type { Schema } from './wire.js';
 
 /** The caller's own LinkedIn account. */
-export interface LinkedInAccount {
-  /** Whether the config names a LinkedIn application. */
-  configured: boolean;
-  /** What the owner has to fix before anyone can connect. */
-  trouble: string | null;
-  login: ProviderLogin;
-  /** When LinkedIn last accepted the account's token, since the server started. */
-  lastValidatedAt: string | null;
-  /** Why LinkedIn refused the last request; null if it accepted it. */
-  lastError: string | null;
-  /** The redirect address to register with the LinkedIn application. */
-  redirectUri: string;
-}
-
+export type LinkedInAccount = Schema<'LinkedInView'>;
 /** The parameters that the browser brought back from LinkedIn. */
-export interface LinkedInReturn {
-  state: string;
-  code?: string;
-  error?: string;
-}
+export type LinkedInReturn = Schema<'LinkedInReturn'>;
 
 export class LinkedIn {
   constructor(private readonly http: Http) {}
@@ -46,7 +30,7 @@ export class LinkedIn {
   }
 
   /** Deletes the sign-in and revokes it at LinkedIn; `detail` says why LinkedIn did not confirm. */
-  async revoke(): Promise<{ confirmed: boolean; detail: string | null }> {
+  async revoke(): Promise<Schema<'LinkedInRevoked'>> {
     return this.http.json('/api/linkedin/login', { method: 'DELETE' });
   }
 }

@@ -1,39 +1,14 @@
 import { route } from './check.js';
 import type { Http } from './http.js';
-import type { DiffLine } from './types.js';
 import type { Schema, Sent } from './wire.js';
 
-export type Effect = 'read' | 'write' | 'destroy' | 'reach' | 'execute';
+export type Effect = Schema<'ToolEffect'>;
 
 /** A tool of another program. */
-export interface McpTool {
-  name: string;
-  description: string;
-  effect: Effect;
-  state: 'ready' | 'new' | 'changed' | 'missing' | 'off' | 'unusable';
-  problem?: string;
-  hash?: string;
-  /** The content to be accepted. */
-  diff?: string;
-  /** The lines of `diff`, each with its kind. */
-  diffLines?: DiffLine[];
-}
+export type McpTool = Schema<'McpToolView'>;
 
 /** A program that offers tools. */
-export interface McpServer {
-  name: string;
-  /** The command line, or the address. */
-  place: string;
-  enabled: boolean;
-  status: 'idle' | 'starting' | 'running' | 'failing';
-  problem?: string;
-  protocol?: string;
-  /** Whether there is a sign-in at the server. */
-  signed_in: boolean;
-  network: string[];
-  tools: McpTool[];
-  log: string[];
-}
+export type McpServer = Schema<'McpServerView'>;
 
 const path = (name: string, rest = '') => route`/api/admin/mcp/${{ name }}${rest}`;
 

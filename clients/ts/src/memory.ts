@@ -1,52 +1,12 @@
 import { checkOneOf, checkText, encodePath } from './check.js';
 import { readFile, writeFile, type StoredFile } from './files.js';
 import type { Http } from './http.js';
-import type { ContextPiece } from './types.js';
 import type { Schema } from './wire.js';
 
-export interface MemoryHit {
-  /** What it is: a memory, a note, a page, … */
-  source: string;
-  path: string;
-  title: string;
-  heading: string;
-  scope: ContextPiece['scope'];
-  origin: ContextPiece['origin'];
-  startLine: number;
-  endLine: number;
-  text: string;
-  /** A part of the text in pieces; a hit is a searched word. */
-  snippet: { text: string; hit: boolean }[];
-  score: number;
-  matchType: ContextPiece['matchType'];
-  modified: string;
-  /** The conversation, run and turn, if it is a message. */
-  session?: string;
-  run?: string;
-  turn?: string;
-  /** The author of the text, and when it was written. */
-  author?: string;
-  time?: string;
-}
-
-export interface MemoryAnswer {
-  results: MemoryHit[];
-  /** True if only words were searched, not meaning; `reason` says why. */
-  degraded: boolean;
-  reason?: string;
-  /** True if not everything is indexed yet, so that more may be found later. */
-  partial: boolean;
-}
-
-export interface MemoryFile {
-  path: string;
-  source: string;
-  title: string;
-  size: number;
-  modified: string;
-  /** Why the file cannot be searched. */
-  problem?: string | null;
-}
+/** A passage that a search found. */
+export type MemoryHit = Schema<'SearchHitView'>;
+export type MemoryAnswer = Schema<'SearchResultsView'>;
+export type MemoryFile = Schema<'FileView'>;
 
 /** A change of a file. Restoring it brings back the content before it. */
 export interface MemoryVersion {
@@ -61,65 +21,16 @@ export interface MemoryVersion {
 }
 
 /** The state of the index, to explain why something was not found. */
-export interface MemoryStatus {
-  sources: number;
-  chunks: number;
-  vectors: number;
-  complete: boolean;
-  waiting: number;
-  progress?: { done: number; total: number } | null;
-  syncedAt?: string | null;
-  embedding: { state: 'off' } | { state: 'ready'; model: string } | { state: 'failing'; model: string; reason: string };
-  error?: string | null;
-  problemCount: number;
-  problems: { path: string; reason: string }[];
-}
-
+export type MemoryStatus = Schema<'IndexStatus'>;
 /** A known person or thing, in a list. */
-export interface KnownEntity {
-  name: string;
-  facts: number;
-  lastSaid: string;
-}
-
+export type KnownEntity = Schema<'GraphEntity'>;
 /** A text that says a fact. */
-export interface FactSource {
-  path: string;
-  title: string;
-  line: number;
-  text: string;
-  origin: ContextPiece['origin'];
-  saidAt: string;
-  /** `rules`, or the model that found it. */
-  foundBy: string;
-  author?: string;
-  /** The conversation and the message that state it; absent for a file. */
-  sessionId?: string;
-  turn?: string;
-}
-
-export interface KnownFact {
-  subject: string;
-  relation: string;
-  object: string;
-  objectIsEntity: boolean;
-  from: string;
-  /** Absent while the fact still holds. */
-  until?: string;
-  /** False: only text from outside states it. */
-  trusted: boolean;
-  sources: FactSource[];
-}
-
+export type FactSource = Schema<'FactSource'>;
+export type KnownFact = Schema<'FactView'>;
+/** Everything known about a person or thing. */
+export type EntityPage = Schema<'GraphEntityPage'>;
 /** The result of reviewing the daily logs. */
 export type KeptMemories = Schema<'KeepingReport'>;
-
-export interface EntityPage {
-  name: string;
-  also: string[];
-  facts: KnownFact[];
-  partial: boolean;
-}
 
 /** What agents remember and may read: plain files and the search over them. */
 export class Memory {
@@ -160,9 +71,7 @@ export class Memory {
   }
 
   /** One page of the files, ordered by path; `types` are separated by commas. */
-  async files(
-    query: { types?: string; after?: string; limit?: number } = {},
-  ): Promise<{ files: MemoryFile[]; after?: string }> {
+  async files(query: { types?: string; after?: string; limit?: number } = {}): Promise<Schema<'FileList'>> {
     return this.http.json('/v1/memory/files', { query });
   }
 

@@ -1,13 +1,8 @@
 import type { Http } from './http.js';
+import type { Schema } from './wire.js';
 
 /** The access that another program requests. */
-export interface AccessRequest {
-  /** The program's own name for itself; it is not verified. */
-  name: string;
-  /** Where the browser goes after the person allows access. */
-  goes_to: string;
-  scopes: string[];
-}
+export type AccessRequest = Schema<'AccessRequestView'>;
 
 /** Programs that ask a person for access. */
 export class Oauth {

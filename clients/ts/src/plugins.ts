@@ -1,56 +1,14 @@
 import type { Http } from './http.js';
-import type { DiffLine } from './types.js';
+import type { Schema } from './wire.js';
 
 /** The grants that a plugin has once it is accepted. */
-export interface PluginGrants {
-  /** Hosts that it may contact. */
-  network: string[];
-  /** Folders that it may read, and those that it may change. */
-  read: string[];
-  write: string[];
-  /** Secrets that it receives, by name. */
-  secrets: string[];
-  events: string[];
-  /** The people whose events it receives; `*` means everyone. */
-  people: string[];
-  /** Whether it sees the content: text, arguments and results. */
-  content: boolean;
-}
-
-export interface PluginHook {
-  event: string;
-  /** Whether it can veto; without its answer the call does not happen. */
-  veto: boolean;
-  annotate: boolean;
-  /** The tools whose calls it receives; empty means all. */
-  tools: string[];
-  deadlineMs: number;
-}
+export type PluginGrants = Schema<'GrantsView'>;
+export type PluginHook = Schema<'HookView'>;
 
 /** A package of another person or company. */
-export interface Plugin {
-  name: string;
-  version?: string;
-  description: string;
-  state: 'new' | 'changed' | 'accepted' | 'missing' | 'broken';
-  enabled: boolean;
-  status: 'idle' | 'starting' | 'running' | 'failing' | 'parked';
-  problems: string[];
-  grants: PluginGrants;
-  hooks: PluginHook[];
-  connectors: string[];
-  mcpServers: string[];
-  skills: string[];
+export interface Plugin extends Schema<'PluginWire'> {
   /** A JSON schema of its settings. */
   configSchema?: Record<string, unknown>;
-  /** Its settings, with secrets shortened. */
-  config: Record<string, unknown>;
-  hash?: string;
-  /** The content to be accepted. */
-  diff?: string;
-  /** The lines of `diff`, each with its kind. */
-  diffLines?: DiffLine[];
-  log: string[];
 }
 
 const path = (name: string, rest = '') => `/api/admin/plugins/${encodeURIComponent(name)}${rest}`;

@@ -1,26 +1,11 @@
 import type { Http } from './http.js';
+import type { Schema } from './wire.js';
 
-export type RuntimeMode = 'anthropic_api_key' | 'gateway_subscription';
-
+export type RuntimeMode = Schema<'RuntimeMode'>;
 /** A person's preferences for their agents. */
-export interface Choices {
-  runtimeMode: RuntimeMode;
-  /** Whether another model answers when the chosen one cannot. */
-  fallback: boolean;
-  /** The folder of the vault whose files are actions. */
-  actionsPath: string;
-  /** The person's choice; `null` means the server's time zone. */
-  timezone: string | null;
-  /** The time zone that applies now. */
-  currentTimezone: string;
-}
-
+export type Choices = Schema<'PreferencesView'>;
 /** The health of the runtime that a person chose for Anthropic's models. */
-export interface AgentRuntime {
-  mode: RuntimeMode;
-  state: 'ok' | 'degraded' | 'down' | 'off';
-  detail?: string;
-}
+export type AgentRuntime = Schema<'AgentRuntime'>;
 
 export class Preferences {
   constructor(private readonly http: Http) {}
@@ -29,7 +14,7 @@ export class Preferences {
     return this.http.json('/api/agent/config');
   }
 
-  health(): Promise<{ runtime: AgentRuntime }> {
+  health(): Promise<Schema<'AgentHealth'>> {
     return this.http.json('/api/agent/health');
   }
 

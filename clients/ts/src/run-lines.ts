@@ -7,11 +7,11 @@ import type {
   AsksFor,
   CallLabel,
   CallReport,
+  EventEnvelope,
   Fault,
   Preview,
   RunEvent,
   RunStatus,
-  Told,
   Usage,
 } from './types.js';
 
@@ -36,14 +36,14 @@ const PATIENCE = 6;
  */
 export async function* runLines(http: Http, path: string, body: object, signal?: AbortSignal): AsyncGenerator<RunLine> {
   const response = await http.response(path, { body, signal });
-  const heard = new Heard();
+  const received = new LinesReceived();
   let runId: string | undefined;
   try {
     for await (const text of response.body ? lines(response.body) : []) {
       if (text.trim() === '') continue;
       const line = JSON.parse(text) as RunLine;
       if (line.type === 'start') runId = line.runId;
-      heard.note(line);
+      received.note(line);
       yield line;
       if (line.type === 'done') return;
     }
@@ -52,12 +52,17 @@ export async function* runLines(http: Http, path: string, body: object, signal?:
     if (signal?.aborted || error instanceof OnyxError) throw error;
   }
   if (runId === undefined) throw interrupted();
-  yield* rest(http, runId, heard, signal);
+  yield* rest(http, runId, received, signal);
 }
 
-async function* rest(http: Http, runId: string, heard: Heard, signal?: AbortSignal): AsyncGenerator<RunLine> {
-  for await (const told of new Runs(http).events(runId, { patience: PATIENCE, signal })) {
-    const line = heard.news(lineOf(told));
+async function* rest(
+  http: Http,
+  runId: string,
+  received: LinesReceived,
+  signal?: AbortSignal,
+): AsyncGenerator<RunLine> {
+  for await (const envelope of new Runs(http).events(runId, { patience: PATIENCE, signal })) {
+    const line = received.news(lineOf(envelope));
     if (!line) continue;
     if (line.type === 'done' && (line.status === 'cancelled' || line.status === 'interrupted')) {
       throw interrupted({ sessionId: line.sessionId, runId });
@@ -67,7 +72,7 @@ async function* rest(http: Http, runId: string, heard: Heard, signal?: AbortSign
 }
 
 /** How much of each kind has arrived. The events of a run repeat it in the same order. */
-class Heard {
+class LinesReceived {
   private readonly counts = new Map<string, number>();
   private readonly skipped = new Map<string, number>();
 
@@ -89,7 +94,7 @@ class Heard {
 
 const sizeOf = (line: RunLine) => (line.type === 'text' ? line.delta.length : 1);
 
-function lineOf({ event, sessionId, runId }: Told): RunLine | undefined {
+function lineOf({ event, sessionId, runId }: EventEnvelope): RunLine | undefined {
   switch (event.type) {
     case 'start':
       return { type: 'start', sessionId, runId, action: event.action };

@@ -3,7 +3,7 @@ import { OnyxError, interrupted } from './error.js';
 import type { Http } from './http.js';
 import { serverSentEvents } from './lines.js';
 import { sleep } from './sleep.js';
-import type { RunChanges, RunEvent, Told } from './types.js';
+import type { EventEnvelope, RunChanges, RunEvent } from './types.js';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_LONGEST_MS = 5_000;
@@ -18,12 +18,12 @@ export class Runs {
   async *events(
     runId: string,
     options: { after?: number; patience?: number; signal?: AbortSignal } = {},
-  ): AsyncGenerator<Told> {
+  ): AsyncGenerator<EventEnvelope> {
     let patience = options.patience ?? Infinity;
     let last = options.after ?? 0;
     let sessionId = '';
     let pause = RETRY_FIRST_MS;
-    const texts = new TextsTold(last > 0);
+    const texts = new TextsReceived(last > 0);
     for (;;) {
       try {
         const response = await this.http.response(route`/api/runs/${{ runId }}/events`, {
@@ -32,15 +32,15 @@ export class Runs {
         });
         if (response.body) {
           for await (const { data } of serverSentEvents(response.body)) {
-            const told = fromEnvelope(JSON.parse(data), sessionId);
-            if (told.seq <= last) continue;
-            last = told.seq;
-            sessionId = told.sessionId;
+            const envelope = fromEnvelope(JSON.parse(data), sessionId);
+            if (envelope.seq <= last) continue;
+            last = envelope.seq;
+            sessionId = envelope.sessionId;
             pause = RETRY_FIRST_MS;
             patience = options.patience ?? Infinity;
-            if (!texts.adds(told.event)) continue;
-            yield told;
-            if (told.event.type === 'done') return;
+            if (!texts.adds(envelope.event)) continue;
+            yield envelope;
+            if (envelope.event.type === 'done') return;
           }
         }
       } catch (error) {
@@ -84,7 +84,7 @@ export class Runs {
 }
 
 /** An event envelope in the form that callers see. */
-function fromEnvelope(raw: Record<string, unknown>, sessionId: string): Told {
+function fromEnvelope(raw: Record<string, unknown>, sessionId: string): EventEnvelope {
   const { seq, runId, agent, type, lane: _lane, ...fields } = raw;
   const names: Record<string, string> = { text_delta: 'delta', reasoning_delta: 'reasoning' };
   const event = { ...fields, type: names[String(type)] ?? type } as unknown as RunEvent;
@@ -98,7 +98,7 @@ function fromEnvelope(raw: Record<string, unknown>, sessionId: string): Told {
 }
 
 /** A completed text repeats its deltas; only the part that they did not contain is a new delta. */
-class TextsTold {
+class TextsReceived {
   private readonly lengths = new Map<string, number>();
 
   constructor(private readonly beganInTheMiddle: boolean) {}
@@ -108,10 +108,10 @@ class TextsTold {
       this.lengths.set(event.turnId, (this.lengths.get(event.turnId) ?? 0) + event.text.length);
     }
     if (event.type !== 'text_complete') return true;
-    const told = this.lengths.get(event.turnId) ?? (this.beganInTheMiddle ? event.text.length : 0);
+    const known = this.lengths.get(event.turnId) ?? (this.beganInTheMiddle ? event.text.length : 0);
     const whole = event as { type: string; text: string };
     whole.type = 'delta';
-    whole.text = event.text.slice(told);
+    whole.text = event.text.slice(known);
     return whole.text !== '';
   }
 }

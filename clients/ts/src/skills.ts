@@ -1,33 +1,11 @@
 import { checkText, route } from './check.js';
 import type { Http } from './http.js';
-import type { DiffLine } from './types.js';
 import type { Schema } from './wire.js';
 
-export type SkillState = 'ready' | 'new' | 'changed' | 'shadowed' | 'broken';
+export type SkillState = Schema<'SkillStateView'>;
 
 /** Instructions that an agent opens when it needs them. */
-export interface Skill {
-  name: string;
-  place: 'agent' | 'vault' | 'vault_shared';
-  /** The agent in whose folder the skill is. */
-  agent?: string;
-  path: string;
-  state: SkillState;
-  /** Why the skill is invalid. */
-  problem?: string;
-  description: string;
-  /** The tools that it asks for; this grants nothing. */
-  allowedTools?: string;
-  hash: string;
-  /** The files besides its `SKILL.md`, with their sizes. */
-  files: Record<string, number>;
-  /** The whole `SKILL.md`; left out in lists. */
-  text?: string;
-  /** The content to be accepted. */
-  diff?: string;
-  /** The lines of `diff`, each with its kind. */
-  diffLines?: DiffLine[];
-}
+export type Skill = Schema<'SkillView'>;
 
 /** A file of a skill; without `text` if it is binary. */
 export type SkillFile = Schema<'SkillFileView'>;

@@ -5,6 +5,7 @@ import type {
   ChangeEvent,
   Draft,
   DraftState,
+  EventEnvelope,
   Fault,
   RunEvent,
   SendRequest,
@@ -12,7 +13,6 @@ import type {
   ServerStatus,
   SessionList,
   SessionPage,
-  Told,
 } from './types.js';
 
 const RETRY_FIRST_MS = 150;
@@ -27,7 +27,7 @@ export interface Listeners {
    * Called when the state of the connection changes; with `unauthenticated` comes the server's reason, if it gave one.
    */
   link?: (link: Link, refusal?: Fault) => void;
-  told?: (told: Told) => void;
+  event?: (envelope: EventEnvelope) => void;
   change?: (change: ChangeEvent) => void;
 }
 
@@ -183,16 +183,16 @@ export class Socket {
       return;
     }
     if (frame.type.startsWith('chat.'))
-      this.tell(frame.type.slice('chat.'.length), frame.data as Record<string, unknown>);
+      this.deliver(frame.type.slice('chat.'.length), frame.data as Record<string, unknown>);
   }
 
-  private tell(type: string, data: Record<string, unknown>): void {
-    const { sessionId, runId, seq, agent, ...fields } = data as unknown as Told & Record<string, unknown>;
+  private deliver(type: string, data: Record<string, unknown>): void {
+    const { sessionId, runId, seq, agent, ...fields } = data as unknown as EventEnvelope & Record<string, unknown>;
     // A connection that was considered dead may still have delivered events; events seen before are skipped.
     if (seq <= (this.followed.get(runId) ?? 0)) return;
     if (type === 'done') this.followed.delete(runId);
     else this.followed.set(runId, seq);
-    this.listeners.told?.({ sessionId, runId, seq, agent, event: { ...fields, type } as unknown as RunEvent });
+    this.listeners.event?.({ sessionId, runId, seq, agent, event: { ...fields, type } as unknown as RunEvent });
   }
 
   private welcomed(): void {

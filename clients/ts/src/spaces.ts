@@ -71,7 +71,7 @@ export type CompanionEvent =
   | ({ type: 'error' } & Fault);
 
 /** An event and the run it belongs to; no run if the message could not be answered at all. */
-export interface CompanionTold {
+export interface CompanionEnvelope {
   runId?: string;
   event: CompanionEvent;
 }
@@ -186,7 +186,7 @@ export class Spaces {
   async *stream(
     conversation: string,
     options: { messageId?: string; signal?: AbortSignal } = {},
-  ): AsyncGenerator<CompanionTold> {
+  ): AsyncGenerator<CompanionEnvelope> {
     const { messageId, signal } = options;
     let last = '';
     let pause = RETRY_FIRST_MS;
@@ -202,9 +202,9 @@ export class Spaces {
           for await (const { id = '', event, data } of serverSentEvents(response.body)) {
             last = id || last;
             pause = RETRY_FIRST_MS;
-            const told = { ...(JSON.parse(data) as object), type: event } as CompanionEvent;
-            yield { runId: id.split(':')[0] || undefined, event: told };
-            if (told.type === 'done') return;
+            const received = { ...(JSON.parse(data) as object), type: event } as CompanionEvent;
+            yield { runId: id.split(':')[0] || undefined, event: received };
+            if (received.type === 'done') return;
           }
         }
       } catch (error) {

@@ -3,7 +3,6 @@ import { OnyxError } from './error.js';
 import type { Http } from './http.js';
 import { serverSentEvents } from './lines.js';
 import { sleep } from './sleep.js';
-import type { Preview } from './types.js';
 import type { Schema } from './wire.js';
 
 const RETRY_FIRST_MS = 200;
@@ -17,17 +16,8 @@ export type ThreadMessage = Schema<'ConversationMessage'>;
 export type ThreadContext = Schema<'ThreadContext'>;
 export type ThreadContextPiece = Schema<'ThreadContextPiece'>;
 
-export interface Chunk {
-  messageId: string;
-  text: string;
-  fullContent: string;
-}
-
-export interface Complete {
-  messageId: string;
-  content: string;
-  status: ThreadMessage['status'];
-}
+export type Chunk = Extract<Schema<'ThreadEvent'>, { fullContent: string }>;
+export type Complete = Extract<Schema<'ThreadEvent'>, { content: string }>;
 
 export interface ThreadError {
   messageId: string;
@@ -35,14 +25,7 @@ export interface ThreadError {
 }
 
 /** An answer waits for a person, who decides through `drafts`. */
-export interface ThreadConfirm {
-  messageId: string;
-  pendingChangeId: string;
-  tool: string;
-  summary: string;
-  preview: Preview;
-  expiresAt: string;
-}
+export type ThreadConfirm = Schema<'ThreadConfirm'>;
 
 interface ThreadEvents {
   'chat:chunk': Chunk;

@@ -1,7 +1,7 @@
 // The data that Onyx and its callers exchange, in camelCase as callers see it. What the OpenAPI file describes is taken
 // from there; what only the socket and the log contain is written here.
 
-import type { Schema } from './wire.js';
+import type { Query, Schema } from './wire.js';
 
 export interface Fault {
   /** A code from the server's table, or `offline`. */
@@ -13,14 +13,7 @@ export interface Fault {
   retryAfterSeconds?: number;
 }
 
-export interface Usage {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  cost?: number;
-}
-
+export type Usage = Schema<'Usage'>;
 export type RunStatus = Schema<'RunStatus'>;
 export type TextStatus = 'complete' | 'cancelled' | 'error' | 'interrupted';
 export type SessionStatus = Schema<'SessionStatus'>;
@@ -32,11 +25,7 @@ export interface Session extends Schema<'SessionView'> {
 }
 
 /** One fork of a conversation; the first of its family has no `forkTurn`. */
-export interface Sibling {
-  id: string;
-  forkTurn?: string | null;
-  createdAt: string;
-}
+export type Sibling = Schema<'Sibling'>;
 
 export type UserPart =
   | { type: 'text'; text: string }
@@ -126,10 +115,9 @@ export type Turn = TurnBase &
     | ({ type: 'feedback' } & Feedback)
   );
 
-export interface TurnPage {
+export interface TurnPage extends Omit<Schema<'TurnList'>, 'turns'> {
+  /** The file of the API leaves the fields of each type of turn open. */
   turns: Turn[];
-  /** Pass it as `before` to get older ones; absent at the beginning. */
-  before?: number;
 }
 
 export interface SessionPage extends TurnPage {
@@ -139,33 +127,19 @@ export interface SessionPage extends TurnPage {
 }
 
 /** A message that was sent to an active run and has not been read yet. */
-export interface QueuedMessage {
-  /** Its turn in the log, once a run has read it. */
-  id: string;
+export interface QueuedMessage extends Omit<Schema<'QueuedMessage'>, 'content'> {
+  /** The file of the API describes it in words only. */
   content: UserContent;
-  receivedAt: string;
 }
 
 /** Which files a run changed, and whether that was undone. */
 export type RunChanges = Schema<'ChangesOfRun'>;
 
-export interface SessionList {
+export interface SessionList extends Omit<Schema<'SessionList'>, 'sessions'> {
   sessions: Session[];
-  before?: string;
 }
 
-export interface SessionFilter {
-  agent?: string;
-  status?: SessionStatus;
-  origin?: string;
-  q?: string;
-  since?: string;
-  until?: string;
-  pinned?: boolean;
-  tag?: string;
-  before?: string;
-  limit?: number;
-}
+export type SessionFilter = Query<'ListQuery'>;
 
 export type Preview = Schema<'Preview'>;
 /** A line of a diff, without its mark. */
@@ -174,51 +148,16 @@ export type DiffLine = Schema<'DiffLine'>;
 export type DocumentPreview = Schema<'DocumentPreview'>;
 export type DocumentField = Schema<'DocumentField'>;
 
-export type DraftState =
-  | 'pending'
-  | 'applying'
-  | 'applied'
-  | 'failed'
-  | 'stale'
-  | 'unknown'
-  | 'rejected'
-  | 'superseded'
-  | 'expired';
+export type DraftState = Schema<'DraftState'>;
 
-export interface Draft {
-  id: string;
-  /** The member it belongs to, in the owner's list of drafts that members may not approve. */
-  person?: string;
-  state: DraftState;
-  tool: string;
-  /** The strictest of its effects; sent with the row, not with the event that announces it. */
-  effect?: 'read' | 'write' | 'destroy' | 'reach' | 'execute';
-  summary: string;
-  preview: Preview;
-  asksFor: AsksFor;
-  targets?: string[];
-  /** Files that steer agents are among the targets. */
-  instruction?: boolean;
-  /** The run had read from outside when it proposed this. */
-  tainted?: boolean;
-  /** Only the owner may approve it. */
-  needsOwner?: boolean;
-  sessionId?: string;
-  runId?: string;
-  /** The tool call that it came from. */
-  toolUseId?: string;
-  agent?: string;
-  createdAt?: string;
-  expiresAt?: string;
-  /** Identifies exactly what will happen. Pass it back to approve only what was reviewed. */
-  planHash?: string;
-  decidedAt?: string;
-  decidedBy?: string;
-  reason?: string;
-  /** The result of applying it. */
-  output?: string;
-  supersededBy?: string;
-}
+/** The fields of a draft that the event of a run announces. */
+type AnnouncedDraft = Pick<Schema<'PendingChange'>, 'id' | 'state' | 'tool' | 'summary' | 'preview' | 'asksFor'>;
+
+/**
+ * A tool call that waits for a decision. The event that announces it leaves out all other fields. `person` names the
+ * member it belongs to, in the owner's list of drafts that members may not approve.
+ */
+export type Draft = AnnouncedDraft & Partial<Schema<'MembersChange'>>;
 
 /** `run`: the same tool may reach the same host for the rest of the run. */
 export type ApprovalScope = 'once' | 'run';
@@ -269,7 +208,7 @@ export type RunEvent =
   | { type: 'done'; status: RunStatus; assistantTurnIds: string[]; usage: Usage };
 
 /** A run's event with its place in the run. */
-export interface Told {
+export interface EventEnvelope {
   sessionId: string;
   runId: string;
   seq: number;

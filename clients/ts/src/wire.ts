@@ -18,5 +18,10 @@ export type Camel<T> = T extends readonly (infer Item)[]
 /** A request, with the names used on the wire. */
 export type Sent<Name extends keyof Schemas> = Schemas[Name];
 
+/** The parameters of an address. An absent one is left out, never sent as null. */
+export type Query<Name extends keyof Schemas> = {
+  [Key in keyof Schemas[Name]]?: NonNullable<Schemas[Name][Key]>;
+};
+
 /** The server's answer, with the names that callers see. */
 export type Schema<Name extends keyof Schemas> = Camel<Schemas[Name]>;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Onyx, OnyxError, type Told } from '@onyx/sdk';
+import { Onyx, OnyxError, type EventEnvelope } from '@onyx/sdk';
 import { stage, TOKEN, type Stage } from '../../../web/e2e/stage';
 
 const PIECES = Array.from({ length: 40 }, (_, index) => `piece ${index}, `);
@@ -140,14 +140,14 @@ describe('over HTTP', () => {
 describe('over the socket', () => {
   test('a connection killed twenty times loses and doubles nothing', async () => {
     await at.script([], SLOWLY);
-    const told: Told[] = [];
+    const told: EventEnvelope[] = [];
     const sockets: WebSocket[] = [];
     const make = (url: string) => {
       const made = new WebSocket(url);
       sockets.push(made);
       return made;
     };
-    const socket = onyx.socket({ told: (event) => told.push(event) }, make);
+    const socket = onyx.socket({ event: (envelope) => told.push(envelope) }, make);
     socket.connect();
     await until(() => socket.link === 'online');
     const { runId } = await socket.send({ message: 'count' });

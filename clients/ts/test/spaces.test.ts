@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Onyx, OnyxError, type CompanionTold } from '@onyx/sdk';
+import { Onyx, OnyxError, type CompanionEnvelope } from '@onyx/sdk';
 
 // The companion's wire format of surfaces.md, in the spelling that the client asks for, from a server that cuts the
 // stream after two events.
@@ -61,7 +61,7 @@ test('a message goes with what is looked at, and its answer is taken up where it
     names: 'camelCase',
     body: '{"content":"hi","view":{"entityType":"page","entityId":"floor"}}',
   });
-  const told: CompanionTold[] = [];
+  const told: CompanionEnvelope[] = [];
   for await (const one of onyx.spaces.stream('c1', { messageId: 'm1' })) told.push(one);
   expect(told.map(({ event }) => event)).toEqual([
     { type: 'tool', id: 'u1', tool: 'read', argsSummary: 'page floor', status: 'running' },

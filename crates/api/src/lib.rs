@@ -28,10 +28,10 @@ pub use pass_through::PassThrough;
 pub use ports::{
     CalledModelView, Catalogue, ConfigChange, ConfigFlaw, ConfigPart, ConfigView, Configuration,
     Dependency, DependencyKind, DependencyName, DependencyState, Dialect, Embedded, FailureView,
-    Forward, ForwardedAnswer, FoundView, GatewayDuty, GatewayView, GatewayViewState, Gateways,
-    Histogram, LinkedInAccount, LinkedInAccounts, LoginBegun, LoginView, Media, MediaRoute,
-    ModelFigures, ModelView, OfferedModel, Piece, PluginSwitch, PriceView, ProviderView, QuotaView,
-    Readiness, TestView, Upstream, WeightsFileView, WeightsView,
+    Forward, ForwardedAnswer, FoundProviderView, GatewayDuty, GatewayView, GatewayViewState,
+    Gateways, Histogram, LinkedInAccount, LinkedInAccounts, LoginBegun, LoginView, Media,
+    MediaRoute, ModelFigures, ModelView, OfferedModel, Piece, PluginSwitch, PriceView,
+    ProviderView, QuotaView, Readiness, TestView, Upstream, WeightsFileView, WeightsView,
 };
 pub use problem::Problem;
 pub use routes::{mcp_response, openapi, router, routes};

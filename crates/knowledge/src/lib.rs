@@ -37,5 +37,7 @@ pub use graph::{EntityPage, Fact, FactFinder, FactPassage, FoundFact, FoundFacts
 pub use index::{Index, IndexSettings};
 pub use search::{Hit, Retrieval, RetrievedHits, Search, SearchResults};
 pub use settings::{GraphSettings, MemorySettings, SearchSettings, WeightSettings, Weights};
-pub use status::{Embedding, IndexStatus, IndexWork, LoadedTables, Problem, Progress, Watching};
+pub use status::{
+    EmbeddingState, IndexStatus, IndexWork, LoadedTables, Progress, UnindexedFile, Watching,
+};
 pub use text::snippet::SnippetPart;

@@ -18,13 +18,13 @@ pub struct IndexStatus {
     /// How far the current look through files and sessions is.
     pub progress: Option<Progress>,
     pub synced_at: Option<Timestamp>,
-    pub embedding: Embedding,
+    pub embedding: EmbeddingState,
     pub watching: Watching,
     /// The last error, if the work has not succeeded since.
     pub error: Option<String>,
     /// The number of files in which nothing can be found.
     pub problem_count: u64,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<UnindexedFile>,
 }
 
 /// The work that the index still has to do.
@@ -56,7 +56,7 @@ pub struct Progress {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Embedding {
+pub enum EmbeddingState {
     /// No embedder is configured, so searches use words alone.
     Off,
     Ready {
@@ -80,8 +80,9 @@ pub enum Watching {
     },
 }
 
+/// A file in which nothing can be found, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
+pub struct UnindexedFile {
     pub path: String,
     pub reason: String,
 }

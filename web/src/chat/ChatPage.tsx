@@ -4,7 +4,7 @@ import { Archive, Hourglass, MoreHorizontal, Search, Users } from 'lucide-react'
 import type { EntityRef, UserContent } from '@onyx/sdk';
 import { attach, say, setArchived, show } from '../store/actions';
 import { loadConversation, onyx } from '../store/client';
-import { readKept, keep } from '../store/kept';
+import { readStored, writeStored } from '../store/browserStorage';
 import { spaceOf, useSpaces } from '../store/spaces';
 import { useStore, type State } from '../store/state';
 import { Empty, ErrorLine } from '../ui/page';
@@ -244,7 +244,7 @@ interface NewChat {
 export function NewChatPage({ shared, sharedFiles = false, about }: NewChat) {
   const navigate = useNavigate();
   const files = useSharedFiles(sharedFiles);
-  const [pinned, setPinned] = useState(() => readKept<string | undefined>(PINNED_AGENT, undefined));
+  const [pinned, setPinned] = useState(() => readStored<string | undefined>(PINNED_AGENT, undefined));
   const [agent, setAgent] = useState(pinned);
   const [temporary, setTemporary] = useState(false);
   const agents = useStore((state) => state.status?.agents);
@@ -302,7 +302,7 @@ export function NewChatPage({ shared, sharedFiles = false, about }: NewChat) {
           agent={known}
           onAgent={setAgent}
           pinnedAgent={pinned}
-          onPinAgent={(id) => (setPinned(id), keep(PINNED_AGENT, id))}
+          onPinAgent={(id) => (setPinned(id), writeStored(PINNED_AGENT, id))}
           onSend={(content, model) => void send(content, model)}
         />
       </Bottom>
@@ -326,7 +326,7 @@ function useOpensWhenSent(): void {
 /** Text shared from another app is put into the composer; the person sends it. */
 function seeded(shared?: string): string {
   if (!shared) return 'new';
-  keep('onyx.draft.shared', shared);
+  writeStored('onyx.draft.shared', shared);
   return 'shared';
 }
 

@@ -7,24 +7,23 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from 'react';
-import { ArrowUp, FileText, Paperclip, Pin, PinOff, Square, X } from 'lucide-react';
+import { ArrowUp, Square } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { stop } from '../store/actions';
 import { questionIn } from '../store/drafts';
-import { keep, readKept } from '../store/kept';
+import { writeStored, readStored } from '../store/browserStorage';
 import { usePreferences } from '../store/preferences';
-import { toast, useStore } from '../store/state';
+import { useStore } from '../store/state';
+import { FileButton } from '../ui/FileButton';
 import { isTouch, sendsByKey } from '../ui/keyboard';
-import { Menu } from '../ui/Menu';
 import type { Density } from './density';
 import { Gauge } from './Gauge';
 import { ActionChips } from '../pages/actions/Chips';
-import { attempt } from '../ui/act';
-import { readFiles, store, type AttachedFile } from './attachments';
-import { isImage, readImages, type Picture } from './images';
+import { AttachmentList } from './AttachmentList';
+import { AgentMenu, DeliveryMenu, ModelMenu } from './ComposerMenus';
 import { useMentions } from './Mentions';
 import type { Named } from './mentions';
-import { loadModels, shortModel, useModels } from './models';
+import { useAttachments } from './useAttachments';
 
 export interface ComposerProps {
   /** The key under which unsent text is kept. */
@@ -68,13 +67,9 @@ export function Composer({
   to,
 }: ComposerProps) {
   const kept = `onyx.draft.${draftKey}`;
-  const [text, setText] = useState(() => readKept(kept, ''));
-  const [pictures, setPictures] = useState<Picture[]>([]);
-  const [attached, setAttached] = useState<AttachedFile[]>([]);
-  const [storing, setStoring] = useState(false);
+  const [text, setText] = useState(() => readStored(kept, ''));
   const [model, setModel] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
-  const picker = useRef<HTMLInputElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
   const asked = useStore((state) => questionIn(state, sessionId) !== undefined);
   const agents = useStore((state) => state.status?.agents);
@@ -84,7 +79,7 @@ export function Composer({
   const delivery = isPage ? preferred : 'follow_up';
   const chosen = agents?.find((candidate) => candidate.id === agent) ?? agents?.find((candidate) => candidate.default);
 
-  useEffect(() => keep(kept, text === '' ? undefined : text), [kept, text]);
+  useEffect(() => writeStored(kept, text === '' ? undefined : text), [kept, text]);
   useEffect(() => fit(area.current), [text]);
   useEffect(() => {
     if (isPage && matchMedia('(min-width: 768px)').matches) area.current?.focus();
@@ -92,35 +87,20 @@ export function Composer({
 
   const named = useMentions(area, text, setText, mentions);
   const halt = () => (onStop ? onStop() : sessionId && void stop(sessionId));
-  const empty = text.trim() === '' && pictures.length + attached.length === 0;
-  const add = async (files: Iterable<File>) => {
-    const all = [...files];
-    const images = await readImages(all.filter(isImage));
-    const others = await readFiles(all.filter((file) => !isImage(file)));
-    setPictures((known) => [...known, ...images]);
-    setAttached((known) => [...known, ...others.files]);
-    for (const why of others.refused) toast(why, { tone: 'danger' });
-  };
-  useEffect(() => {
-    if (given) void add(given);
-  }, [given]);
+  const attachments = useAttachments(given);
+  const empty = text.trim() === '' && attachments.empty;
   const send = async () => {
     const said = text.trim();
     if (said === '/stop' && sessionId) {
       halt();
       return setText('');
     }
-    if (empty || storing) return;
-    setStoring(true);
-    const files = attached.length === 0 ? [] : await attempt('The files were not attached', () => store(attached));
-    setStoring(false);
-    if (!files) return;
-    const images = pictures.map(({ mediaType, data }) => ({ type: 'image' as const, mediaType, data }));
-    const parts = [...images, ...files];
+    if (empty || attachments.storing) return;
+    const parts = await attachments.stored();
+    if (!parts) return;
     onSend(parts.length > 0 ? [{ type: 'text', text: said }, ...parts] : said, model);
     setText('');
-    setPictures([]);
-    setAttached([]);
+    attachments.clear();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (named.onKeyDown(event)) return;
@@ -132,14 +112,16 @@ export function Composer({
     const files = [...event.clipboardData.files];
     if (files.length === 0 || !isPage) return;
     event.preventDefault();
-    void add(files);
+    void attachments.add(files);
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
-    if (isPage) void add(event.dataTransfer.files);
+    if (isPage) void attachments.add(event.dataTransfer.files);
   };
   const name = to ?? chosen?.name ?? 'your agent';
-  const isPinned = chosen !== undefined && chosen.id === pinnedAgent;
+  const usual = placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`;
+  const duringRun = delivery === 'steer' ? `Steer ${name}` : 'Queue a message';
+  const hint = asked ? `Answer ${name}` : running ? duringRun : usual;
   return (
     <form
       data-density={density}
@@ -149,48 +131,14 @@ export function Composer({
       onDrop={onDrop}
     >
       {named.list}
-      {pictures.length + attached.length > 0 && (
-        <ul className="mb-2 flex flex-wrap gap-2" aria-label="Attachments">
-          {pictures.map((picture, index) => (
-            <li key={picture.url} className="relative">
-              <img
-                src={picture.url}
-                alt={picture.name}
-                className="size-16 rounded-sm border border-line object-cover"
-              />
-              <Take
-                name={picture.name}
-                className="absolute -top-1.5 -right-1.5 bg-surface"
-                onClick={() => setPictures(pictures.filter((_, at) => at !== index))}
-              />
-            </li>
-          ))}
-          {attached.map((file, index) => (
-            <li key={`${file.name} ${index}`} className="chip">
-              <FileText size={14} className="shrink-0" aria-hidden />
-              <span className="truncate" title={file.name}>
-                {file.name}
-              </span>
-              <Take name={file.name} onClick={() => setAttached(attached.filter((_, at) => at !== index))} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <AttachmentList of={attachments} />
       <textarea
         ref={area}
         id="composer"
         rows={1}
         dir="auto"
         aria-label={`Message ${name}`}
-        placeholder={
-          asked
-            ? `Answer ${name}`
-            : running
-              ? delivery === 'steer'
-                ? `Steer ${name}`
-                : 'Queue a message'
-              : (placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`)
-        }
+        placeholder={hint}
         className="block max-h-[40vh] min-h-8 w-full resize-none bg-transparent px-1 pt-0.5 pb-1.5 text-[16px] leading-6 outline-none placeholder:text-dim md:text-body"
         value={text}
         onChange={(event) => setText(event.target.value)}
@@ -201,59 +149,15 @@ export function Composer({
         {...named.field}
       />
       <div className="mt-1 flex items-center gap-2">
-        {isPage &&
-          (onAgent && agents && agents.length > 1 ? (
-            <Menu
-              label="Agent"
-              className="chip"
-              side="above"
-              entries={[
-                ...agents.map((entry) => ({
-                  label: entry.name,
-                  detail: entry.model ?? undefined,
-                  checked: entry.id === chosen?.id,
-                  run: () => onAgent(entry.id),
-                })),
-                ...(onPinAgent && chosen
-                  ? [
-                      {
-                        label: isPinned ? `Stop starting with ${chosen.name}` : `Always start with ${chosen.name}`,
-                        detail: isPinned ? 'New chats use the default agent again' : 'For new chats in this browser',
-                        icon: isPinned ? <PinOff size={15} aria-hidden /> : <Pin size={15} aria-hidden />,
-                        run: () => onPinAgent(isPinned ? undefined : chosen.id),
-                      },
-                    ]
-                  : []),
-              ]}
-            >
-              {name}
-            </Menu>
-          ) : (
-            <span className="chip">{name}</span>
-          ))}
         {isPage && (
           <>
+            <AgentMenu {...{ name, agents, chosen, onAgent, pinnedAgent, onPinAgent }} />
             <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
-            <button
-              type="button"
-              className="icon-btn -ml-1"
-              aria-label="Attach files"
+            <FileButton
+              label="Attach files"
               title="Attach images and texts"
-              onClick={() => picker.current?.click()}
-            >
-              <Paperclip size={16} aria-hidden />
-            </button>
-            <input
-              ref={picker}
-              type="file"
-              multiple
-              hidden
-              tabIndex={-1}
-              aria-hidden
-              onChange={(event) => {
-                void add(event.target.files ?? []);
-                event.target.value = '';
-              }}
+              className="-ml-1"
+              onFiles={(files) => void attachments.add(files)}
             />
             <ActionChips sessionId={sessionId} text={text} onTaken={() => setText('')} />
           </>
@@ -264,92 +168,31 @@ export function Composer({
         {running && isPage && <DeliveryMenu />}
         <Gauge sessionId={sessionId} />
         {running && empty ? (
-          <button type="button" className="btn" onClick={halt} aria-label="Stop">
-            <Square size={12} fill="currentColor" aria-hidden /> Stop
-          </button>
+          <StopButton onClick={halt} />
         ) : (
-          <button type="submit" className="btn btn-primary" disabled={empty || storing}>
-            <span className="hidden md:inline">{running ? (delivery === 'steer' ? 'Steer' : 'Queue') : 'Send'}</span>
-            <ArrowUp size={16} className="md:hidden" aria-hidden />
-            <span className="sr-only md:hidden">Send</span>
-          </button>
+          <SendButton disabled={empty || attachments.storing} during={running ? delivery : undefined} />
         )}
       </div>
     </form>
   );
 }
 
-function Take({ name, className = '', onClick }: { name: string; className?: string; onClick: () => void }) {
+function StopButton({ onClick }: { onClick: () => void }) {
   return (
-    <button
-      type="button"
-      aria-label={`Remove ${name}`}
-      className={`flex size-5 shrink-0 items-center justify-center rounded-full border border-line ${className}`}
-      onClick={onClick}
-    >
-      <X size={12} aria-hidden />
+    <button type="button" className="btn" onClick={onClick} aria-label="Stop">
+      <Square size={12} fill="currentColor" aria-hidden /> Stop
     </button>
   );
 }
 
-/** Chooses the agent's own model or another known model. */
-function ModelMenu({ own, chosen, onModel }: { own?: string; chosen?: string; onModel: (model?: string) => void }) {
-  const known = useModels();
-  const owner = useStore((state) => state.me?.role === 'owner');
-  if (!own) return null;
-  const models = [own, ...known.filter((model) => model !== own)];
-  const shown = chosen ?? own;
-  if (models.length < 2 && !owner) {
-    return (
-      <span className="chip hidden sm:inline-flex" title={own}>
-        {shortModel(own)}
-      </span>
-    );
-  }
-  const entries = models.map((model) => ({
-    label: shortModel(model),
-    detail: model === own ? 'The agent’s own' : model,
-    checked: model === shown,
-    run: () => onModel(model === own ? undefined : model),
-  }));
+/** Sends the message; `during` says when it is read while an answer is running. */
+function SendButton({ disabled, during }: { disabled: boolean; during?: 'steer' | 'follow_up' }) {
   return (
-    <Menu
-      label="Model"
-      className="chip max-sm:max-w-28"
-      side="above"
-      entries={entries}
-      onOpen={() => void loadModels()}
-    >
-      {shortModel(shown)}
-    </Menu>
-  );
-}
-
-function DeliveryMenu() {
-  const { delivery } = usePreferences();
-  const set = (value: typeof delivery) => () => usePreferences.setState({ delivery: value });
-  return (
-    <Menu
-      label="While the agent works"
-      className="chip hidden md:inline-flex"
-      side="above"
-      entries={[
-        {
-          label: 'Steer',
-          detail: 'Your message is read after the current step',
-          checked: delivery === 'steer',
-          run: set('steer'),
-        },
-        {
-          label: 'Queue',
-          detail: 'Your message waits until this answer is done',
-          checked: delivery === 'follow_up',
-          run: set('follow_up'),
-        },
-      ]}
-    >
-      {delivery === 'steer' ? 'Steer' : 'Queue'}
-    </Menu>
+    <button type="submit" className="btn btn-primary" disabled={disabled}>
+      <span className="hidden md:inline">{during ? (during === 'steer' ? 'Steer' : 'Queue') : 'Send'}</span>
+      <ArrowUp size={16} className="md:hidden" aria-hidden />
+      <span className="sr-only md:hidden">Send</span>
+    </button>
   );
 }
 

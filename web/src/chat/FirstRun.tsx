@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react';
 import { onyx } from '../store/client';
-import { keep, readKept } from '../store/kept';
+import { writeStored, readStored } from '../store/browserStorage';
 import { useStore } from '../store/state';
 import { useLoaded } from '../ui/useLoaded';
 
@@ -13,19 +13,19 @@ const SIGNING = 'onyx.first-run.signing';
 /** Offers to connect a model while only the small embedded model answers. */
 export function FirstRun() {
   const owner = useStore((state) => state.me?.role === 'owner');
-  const [dismissed, setDismissed] = useState(() => readKept(DISMISSED, false));
-  const [signing] = useState(() => readKept<string | undefined>(SIGNING, undefined));
+  const [dismissed, setDismissed] = useState(() => readStored(DISMISSED, false));
+  const [signing] = useState(() => readStored<string | undefined>(SIGNING, undefined));
   const [begun, setBegun] = useState(signing !== undefined);
   const providers = useLoaded(owner && !dismissed ? 'first-run' : undefined, () => onyx.admin.providers());
   const own = providers.data?.filter((provider) => provider.kind !== 'embedded');
   if (!owner || dismissed || !own || (own.length > 0 && !begun)) return null;
   const begin = (name?: string) => {
-    keep(SIGNING, name);
+    writeStored(SIGNING, name);
     setBegun(true);
   };
   const dismiss = () => {
-    keep(DISMISSED, true);
-    keep(SIGNING, undefined);
+    writeStored(DISMISSED, true);
+    writeStored(SIGNING, undefined);
     setDismissed(true);
   };
   return (

@@ -13,7 +13,7 @@ export function Gauge({ sessionId }: { sessionId?: string }) {
     const ends = (turns ?? []).flatMap((turn) => (turn.type === 'run_end' ? [turn.usage] : []));
     const last = ends.at(-1);
     const said = (turns ?? []).findLast((turn) => turn.type === 'assistant_text');
-    const costs = ends.flatMap((usage) => (usage.cost === undefined ? [] : [usage.cost]));
+    const costs = ends.flatMap((usage) => (typeof usage.cost === 'number' ? [usage.cost] : []));
     return {
       model: said?.type === 'assistant_text' ? said.model : undefined,
       size: last ? last.input + last.output : 0,

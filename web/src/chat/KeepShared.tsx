@@ -2,7 +2,7 @@
 
 import { useNavigate } from '@tanstack/react-router';
 import { FolderInput } from 'lucide-react';
-import { keep } from '../store/kept';
+import { writeStored } from '../store/browserStorage';
 import { onyx } from '../store/client';
 import { useSpaces } from '../store/spaces';
 import { toast } from '../store/state';
@@ -28,7 +28,7 @@ export default function KeepShared({ words, files = [] }: { words?: string; file
   const put = async (space: string, name: string) => {
     const done = await attempt('Not saved', () => capture(space, words, files).then(() => true));
     if (!done) return;
-    keep('onyx.draft.shared', undefined);
+    writeStored('onyx.draft.shared', undefined);
     toast(`Kept in ${name}`);
     await navigate({ to: '/spaces/$space/$place', params: { space, place: 'refs' } });
   };

@@ -45,7 +45,7 @@ export const PAGES = {
     path: '/sessions',
     title: 'Chats',
     icon: MessageSquare,
-    component: lazyRouteComponent(() => import('./Sessions'), 'SessionsPage'),
+    component: lazyRouteComponent(() => import('./sessions/SessionsPage'), 'SessionsPage'),
   },
   spaces: {
     path: '/spaces',

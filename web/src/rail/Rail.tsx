@@ -7,7 +7,7 @@ import { openCompanion, useCompanion } from '../store/companion';
 import { useStore } from '../store/state';
 import { Agent } from './Agent';
 import { Edge } from './Edge';
-import { Talk } from './Talk';
+import { CompanionChat } from './CompanionChat';
 import { COMPANION, setRailOpen, useRail } from './useRail';
 
 /** What the person is looking at, and its title. */
@@ -107,7 +107,7 @@ function Content({ space, looking, close }: { space: Space; looking?: Looking; c
           {close === 'close' ? <X size={18} aria-hidden /> : <PanelRightClose size={16} aria-hidden />}
         </button>
       </div>
-      <Talk space={space} looking={looking} />
+      <CompanionChat space={space} looking={looking} />
     </>
   );
 }

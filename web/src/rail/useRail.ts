@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { create } from 'zustand';
-import { keep, readKept } from '../store/kept';
+import { writeStored, readStored } from '../store/browserStorage';
 import { modeOf, USUAL, widthWithin, type RailMode } from './layout';
 
 interface RailState {
@@ -15,7 +15,7 @@ interface RailState {
 export const COMPANION = 'companion';
 
 const KEY = 'onyx.rail';
-const kept = readKept<{ width?: number; beside?: boolean }>(KEY, {});
+const kept = readStored<{ width?: number; beside?: boolean }>(KEY, {});
 
 export const useRailState = create<RailState>(() => ({
   width: widthWithin(kept.width ?? USUAL),
@@ -23,7 +23,7 @@ export const useRailState = create<RailState>(() => ({
   over: false,
 }));
 
-useRailState.subscribe(({ width, beside }) => keep(KEY, { width, beside }));
+useRailState.subscribe(({ width, beside }) => writeStored(KEY, { width, beside }));
 
 export function setRailWidth(width: number): void {
   useRailState.setState({ width: widthWithin(width) });

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Link } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
-import { keep, readKept } from '../store/kept';
+import { writeStored, readStored } from '../store/browserStorage';
 
 const FOLDED = 'onyx.nav.folded';
 
@@ -16,10 +16,10 @@ export function NavSection({
   all?: { to: string; label: string };
   children: ReactNode;
 }) {
-  const [folded, setFolded] = useState(() => readKept<string[]>(FOLDED, []).includes(label));
+  const [folded, setFolded] = useState(() => readStored<string[]>(FOLDED, []).includes(label));
   const toggle = () => {
-    const others = readKept<string[]>(FOLDED, []).filter((name) => name !== label);
-    keep(FOLDED, folded ? others : [...others, label]);
+    const others = readStored<string[]>(FOLDED, []).filter((name) => name !== label);
+    writeStored(FOLDED, folded ? others : [...others, label]);
     setFolded(!folded);
   };
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { create } from 'zustand';
-import { keep, readKept } from '../store/kept';
+import { writeStored, readStored } from '../store/browserStorage';
 import { useStore } from '../store/state';
 
 const SEEN = 'onyx.tour';
@@ -11,7 +11,7 @@ export const useTour = create<{ step?: number }>(() => ({}));
 export const startTour = () => useTour.setState({ step: 0 });
 
 export function endTour(): void {
-  keep(SEEN, true);
+  writeStored(SEEN, true);
   useTour.setState({ step: undefined });
 }
 
@@ -22,7 +22,7 @@ export function TourOffer() {
       state.sessionsPhase === 'ready' && Object.keys(state.sessions).length === 0 && state.pending.length === 0,
   );
   const isOn = useTour(({ step }) => step !== undefined);
-  const [seen, setSeen] = useState(() => readKept(SEEN, false));
+  const [seen, setSeen] = useState(() => readStored(SEEN, false));
   if (seen || isOn || !isNew) return null;
   return (
     <p className="meta mt-4 flex items-center gap-3">

@@ -224,8 +224,8 @@ const ENDINGS = { markdown: 'md', jsonl: 'jsonl', html: 'html' };
 export async function exportSession(session: Session, format: keyof typeof ENDINGS): Promise<void> {
   const text = await attempt('The export failed', async () => {
     if (format !== 'html') return onyx.sessions.export(session.id, format);
-    const { pageOf } = await import('./pageOf');
-    return pageOf(session.title ?? 'Chat', await onyx.sessions.export(session.id, 'markdown'));
+    const { htmlPageOf } = await import('./htmlExport');
+    return htmlPageOf(session.title ?? 'Chat', await onyx.sessions.export(session.id, 'markdown'));
   });
   if (text === undefined) return;
   const name =

@@ -4,14 +4,14 @@ import {
   Onyx,
   OnyxError,
   type ChangeEvent,
+  type EventEnvelope,
   type Fault,
   type Link,
   type Session,
   type SessionPage,
-  type Told,
-  type Turn,
+  type TurnPage,
 } from '@onyx/sdk';
-import { keep, readKept } from './kept';
+import { writeStored, readStored } from './browserStorage';
 import { keepDraft, refreshDraft, refreshDrafts, refreshMemberDrafts } from './drafts';
 import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
 import { tellEnded, tellJob } from './notify';
@@ -33,21 +33,21 @@ const MOST_NOTED = 200;
 
 export const onyx = new Onyx({
   baseUrl: location.origin,
-  token: { current: () => readKept<string | undefined>(TOKEN, undefined) },
-  pageKey: () => readKept<string | undefined>(PAGE_KEY, undefined),
+  token: { current: () => readStored<string | undefined>(TOKEN, undefined) },
+  pageKey: () => readStored<string | undefined>(PAGE_KEY, undefined),
 });
 
 const credential = () =>
-  readKept<string | undefined>(TOKEN, undefined) ?? readKept<string | undefined>(PAGE_KEY, undefined);
+  readStored<string | undefined>(TOKEN, undefined) ?? readStored<string | undefined>(PAGE_KEY, undefined);
 keepOfflineFor(credential);
 
-export const socket = onyx.socket({ link: onLink, told: onTold, change: onChange });
+export const socket = onyx.socket({ link: onLink, event: onEvent, change: onChange });
 
 const { getState, setState } = useStore;
 
 export function signIn(token: string): void {
   void forgetAllChats();
-  keep(TOKEN, token);
+  writeStored(TOKEN, token);
   reconnect();
 }
 
@@ -57,9 +57,9 @@ export function signIn(token: string): void {
  */
 export async function logIn(person: string, password: string): Promise<void> {
   void forgetAllChats();
-  keep(TOKEN, undefined);
+  writeStored(TOKEN, undefined);
   const { pageKey } = await onyx.http.json<{ pageKey: string }>('/api/auth/login', { body: { person, password } });
-  keep(PAGE_KEY, pageKey);
+  writeStored(PAGE_KEY, pageKey);
   reconnect();
 }
 
@@ -72,8 +72,8 @@ function reconnect(): void {
 export async function signOut(): Promise<void> {
   // A token that is no longer valid is forgotten too.
   await onyx.http.json('/api/auth/logout', { body: {} }).catch(() => undefined);
-  keep(TOKEN, undefined);
-  keep(PAGE_KEY, undefined);
+  writeStored(TOKEN, undefined);
+  writeStored(PAGE_KEY, undefined);
   await forgetAllChats();
   location.assign('/');
 }
@@ -191,10 +191,10 @@ export async function loadConversation(id: string): Promise<void> {
 }
 
 /** Joins the new page with the older turns loaded before, if they overlap. */
-function joined(known: Conversation, page: { turns: Turn[]; before?: number }): Pick<Conversation, 'turns' | 'before'> {
+function joined(known: Conversation, page: TurnPage): Pick<Conversation, 'turns' | 'before'> {
   const first = page.turns[0]?.id;
   const at = first === undefined ? -1 : known.turns.findIndex((turn) => turn.id === first);
-  if (at <= 0) return { turns: page.turns, before: page.before };
+  if (at <= 0) return { turns: page.turns, before: page.before ?? undefined };
   return { turns: [...known.turns.slice(0, at), ...page.turns], before: known.before };
 }
 
@@ -214,7 +214,9 @@ async function readOlder(id: string, limit: number): Promise<void> {
   try {
     const page = await socket.session(id, { limit, before });
     changeConversation(id, (known) =>
-      known.before === before ? { ...known, turns: [...page.turns, ...known.turns], before: page.before } : known,
+      known.before === before
+        ? { ...known, turns: [...page.turns, ...known.turns], before: page.before ?? undefined }
+        : known,
     );
     await new Promise((resolve) => setTimeout(resolve, FRAME_MS));
   } finally {
@@ -256,11 +258,11 @@ async function followRun(sessionId: string, runId: string): Promise<void> {
 }
 
 // Deltas arrive faster than the screen is drawn, so they are applied once per frame.
-let queue: Told[] = [];
+let queue: EventEnvelope[] = [];
 let scheduled = false;
 
-function onTold(told: Told): void {
-  queue.push(told);
+function onEvent(envelope: EventEnvelope): void {
+  queue.push(envelope);
   if (scheduled) return;
   scheduled = true;
   if (document.hidden) setTimeout(flush, 100);
@@ -271,37 +273,38 @@ function flush(): void {
   const batch = queue;
   queue = [];
   scheduled = false;
-  const ended: Told[] = [];
+  const ended: EventEnvelope[] = [];
   const unknown = new Set<string>();
   const changed: Record<string, Conversation> = {};
   const { conversations } = getState();
-  for (const told of batch) {
-    const known = changed[told.sessionId] ?? conversations[told.sessionId] ?? { turns: [], phase: 'loading' as const };
-    const isKnown = known.live?.runId === told.runId;
+  for (const envelope of batch) {
+    const known = changed[envelope.sessionId] ??
+      conversations[envelope.sessionId] ?? { turns: [], phase: 'loading' as const };
+    const isKnown = known.live?.runId === envelope.runId;
     // An event without the ones before it is useless, so the run is read from its beginning.
-    if (!isKnown && told.seq > 1) {
-      unknown.add(told.sessionId);
+    if (!isKnown && envelope.seq > 1) {
+      unknown.add(envelope.sessionId);
       continue;
     }
-    const live = isKnown && known.live ? known.live : startLive(told.runId);
-    changed[told.sessionId] = { ...known, live: applyEvent(live, told.seq, told.agent, told.event) };
-    if (told.event.type === 'start' && known.phase !== 'ready') unknown.add(told.sessionId);
-    if (told.event.type === 'done') ended.push(told);
-    if (told.event.type === 'draft' || told.event.type === 'confirm') keepDraft(told);
+    const live = isKnown && known.live ? known.live : startLive(envelope.runId);
+    changed[envelope.sessionId] = { ...known, live: applyEvent(live, envelope.seq, envelope.agent, envelope.event) };
+    if (envelope.event.type === 'start' && known.phase !== 'ready') unknown.add(envelope.sessionId);
+    if (envelope.event.type === 'done') ended.push(envelope);
+    if (envelope.event.type === 'draft' || envelope.event.type === 'confirm') keepDraft(envelope);
   }
   setState((state) => ({ conversations: { ...state.conversations, ...changed } }));
   for (const id of unknown) void loadConversation(id);
-  for (const told of ended) void settleRun(told.sessionId);
+  for (const envelope of ended) void settleRun(envelope.sessionId);
 }
 
 function keepNotes(live: Live | undefined): void {
   const news = live ? notesOf(live) : {};
   if (Object.keys(news).length === 0) return;
   // Another tab may have notes of other runs.
-  const all = Object.entries({ ...readKept<Notes>(NOTES, {}), ...getState().notes, ...news });
+  const all = Object.entries({ ...readStored<Notes>(NOTES, {}), ...getState().notes, ...news });
   const notes = Object.fromEntries(all.slice(-MOST_NOTED));
   setState({ notes });
-  keep(NOTES, notes);
+  writeStored(NOTES, notes);
 }
 
 /** After a run its turns are read from the log and replace what was shown live. */

@@ -1,8 +1,8 @@
 // Drafts and confirmations. Each exists once in the store, wherever it is shown.
 
-import { OnyxError, type Draft, type Told } from '@onyx/sdk';
+import { OnyxError, type Draft, type EventEnvelope } from '@onyx/sdk';
 import { onyx, socket } from './client';
-import { keep } from './kept';
+import { writeStored } from './browserStorage';
 import { toast, useStore, type SentVerdict, type State, type Verdict } from './state';
 
 const { getState, setState } = useStore;
@@ -55,13 +55,13 @@ export async function refreshDraft(id: string): Promise<void> {
 }
 
 /** A proposal is shown at once; the server's row follows. */
-export function keepDraft(told: Told): void {
-  if (told.event.type !== 'draft' && told.event.type !== 'confirm') return;
-  const { draftId, tool, summary, preview, asksFor } = told.event;
+export function keepDraft(envelope: EventEnvelope): void {
+  if (envelope.event.type !== 'draft' && envelope.event.type !== 'confirm') return;
+  const { draftId, tool, summary, preview, asksFor } = envelope.event;
   const known = getState().drafts[draftId];
   if (known && known.state !== 'pending') return;
-  const expiresAt = told.event.type === 'confirm' ? told.event.expiresAt : known?.expiresAt;
-  const { sessionId, runId, agent } = told;
+  const expiresAt = envelope.event.type === 'confirm' ? envelope.event.expiresAt : known?.expiresAt;
+  const { sessionId, runId, agent } = envelope;
   const said = { tool, summary, preview, asksFor, sessionId, runId, agent, expiresAt };
   put({ ...known, id: draftId, state: 'pending', ...said });
 }
@@ -89,7 +89,7 @@ const LOST: Record<string, string> = {
 
 function keepVerdict(id: string, verdict?: SentVerdict): void {
   setState(({ verdicts: { [id]: _, ...others } }) => ({ verdicts: verdict ? { ...others, [id]: verdict } : others }));
-  keep('onyx.verdicts', getState().verdicts);
+  writeStored('onyx.verdicts', getState().verdicts);
 }
 
 /** Takes back a decision that has not been sent. */

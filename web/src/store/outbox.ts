@@ -1,12 +1,12 @@
 // Messages on their way to the server, kept in the browser until the server has them.
 
-import { keep } from './kept';
+import { writeStored } from './browserStorage';
 import { useStore, type Pending } from './state';
 
 const { getState, setState } = useStore;
 
 export function keepOutbox(): void {
-  keep(
+  writeStored(
     'onyx.outbox',
     getState().pending.filter(
       (item) => item.state !== 'queued' && item.state !== 'unanswered' && item.runId === undefined,

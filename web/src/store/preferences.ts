@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import { keep, readKept } from './kept';
+import { writeStored, readStored } from './browserStorage';
 
 export interface Preferences {
   theme: 'system' | 'light' | 'dark';
@@ -16,11 +16,11 @@ export const usePreferences = create<Preferences>(() => ({
   delivery: 'steer',
   notify: false,
   sendWith: 'enter',
-  ...readKept<Partial<Preferences>>(KEY, {}),
+  ...readStored<Partial<Preferences>>(KEY, {}),
 }));
 
 usePreferences.subscribe((preferences) => {
-  keep(KEY, preferences);
+  writeStored(KEY, preferences);
   applyTheme();
 });
 

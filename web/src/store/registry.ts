@@ -4,7 +4,7 @@
 import { useEffect } from 'react';
 import type { Action, ActionRequest, Fault, RunStatus } from '@onyx/sdk';
 import { create } from 'zustand';
-import { followAsked, settleAsked } from './asked';
+import { followHttpRun, settleHttpRun } from './httpRuns';
 import { faultOf, onyx, watch } from './client';
 import { fromTurns, type Message } from './messages';
 import { toast, useStore } from './state';
@@ -117,7 +117,7 @@ export async function runAction(
     })) {
       if (line.type === 'start') {
         change({ state: 'running', sessionId: line.sessionId, runId: line.runId, page: line.action?.page });
-        followAsked(line.sessionId, line.runId);
+        followHttpRun(line.sessionId, line.runId);
         place.onStarted?.(line.sessionId);
       }
       if (line.type === 'error') change({ fault: line });
@@ -126,7 +126,7 @@ export async function runAction(
           change({ state: line.status, log: await rehearsalOf(line.sessionId) });
           continue;
         }
-        await settleAsked(line.sessionId, line.runId);
+        await settleHttpRun(line.sessionId, line.runId);
         change({ state: line.status });
       }
     }

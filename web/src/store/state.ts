@@ -15,7 +15,7 @@ import type {
   View,
 } from '@onyx/sdk';
 import { create } from 'zustand';
-import { readKept } from './kept';
+import { readStored } from './browserStorage';
 import type { Live, Notes } from './messages';
 
 /** A message on its way to the server, kept in the browser until the server has acknowledged it. */
@@ -129,11 +129,11 @@ export const useStore = create<State>(() => ({
   models: {},
   conversations: {},
   undone: {},
-  notes: readKept('onyx.notes', {}),
-  pending: readKept<Pending[]>('onyx.outbox', []).map((item) => ({ ...item, state: 'waiting' as const })),
+  notes: readStored('onyx.notes', {}),
+  pending: readStored<Pending[]>('onyx.outbox', []).map((item) => ({ ...item, state: 'waiting' as const })),
   drafts: {},
   draftsPhase: 'loading',
-  verdicts: readKept('onyx.verdicts', {}),
+  verdicts: readStored('onyx.verdicts', {}),
   toasts: [],
 }));
 

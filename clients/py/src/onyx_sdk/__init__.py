@@ -4,7 +4,7 @@ from onyx_sdk import types
 from onyx_sdk._async.auth import AsyncRenewingToken
 from onyx_sdk._async.client import AsyncOnyx
 from onyx_sdk._async.http import AsyncTokenSource
-from onyx_sdk._async.places import CompanionTold, ThreadTold
+from onyx_sdk._async.places import CompanionEnvelope, ThreadEnvelope
 from onyx_sdk._chunks import ChatChunk, ChatMessage, CompletionChunk, RagContextItem
 from onyx_sdk._errors import (
     Conflict,
@@ -28,7 +28,7 @@ __all__ = [
     "AsyncTokenSource",
     "ChatChunk",
     "ChatMessage",
-    "CompanionTold",
+    "CompanionEnvelope",
     "CompletionChunk",
     "Conflict",
     "Forbidden",
@@ -42,7 +42,7 @@ __all__ = [
     "RateLimited",
     "RenewingToken",
     "StoredFile",
-    "ThreadTold",
+    "ThreadEnvelope",
     "TokenSource",
     "Unauthenticated",
     "types",

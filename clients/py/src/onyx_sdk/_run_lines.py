@@ -24,7 +24,7 @@ KEPT = {
 }
 
 
-class Heard:
+class LinesReceived:
     """How much of each kind has arrived. The events of a run repeat it in the same order."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ def line_of(event: dict[str, Any], session_id: str) -> Line | None:
     return cast(Line, line)
 
 
-class TextsTold:
+class TextsReceived:
     """A completed text repeats its deltas; only the part that they did not contain is a new delta."""
 
     def __init__(self, *, began_in_the_middle: bool) -> None:

@@ -980,8 +980,8 @@ class MembersChange(TypedDict):
     id: str
     state: DraftState
     tool: str
-    # One of read, write, destroy, reach and execute.
-    effect: str
+    # The strictest of its effects.
+    effect: ToolEffect
     summary: str
     preview: Preview
     asks_for: AsksFor
@@ -1016,8 +1016,8 @@ class PendingChange(TypedDict):
     id: str
     state: DraftState
     tool: str
-    # One of read, write, destroy, reach and execute.
-    effect: str
+    # The strictest of its effects.
+    effect: ToolEffect
     summary: str
     preview: Preview
     asks_for: AsksFor
@@ -1691,10 +1691,10 @@ class QuotaView(TypedDict):
 
 
 class FoundProviders(TypedDict):
-    found: list[FoundView]
+    found: list[FoundProviderView]
 
 
-class FoundView(TypedDict):
+class FoundProviderView(TypedDict):
     """A server that answered at its usual address."""
 
     # The vendor's name: a provider of this name needs no other settings.
@@ -2014,7 +2014,7 @@ class ProgressView(TypedDict):
 class SearchResultsView(TypedDict):
     """What was found, best first."""
 
-    results: list[FoundView2]
+    results: list[SearchHitView]
     # The search used words only, not meaning; `reason` says why.
     degraded: bool
     reason: NotRequired[str | None]
@@ -2022,7 +2022,7 @@ class SearchResultsView(TypedDict):
     partial: bool
 
 
-class FoundView2(TypedDict):
+class SearchHitView(TypedDict):
     # The kind: a memory, a note, a page, …
     source: SourceKind
     path: str
@@ -2070,34 +2070,34 @@ class IndexStatus(TypedDict):
     # How far the current look through files and sessions is.
     progress: Progress | None
     synced_at: str | None
-    embedding: Embedding
+    embedding: EmbeddingState
     watching: Watching
     # The last error, if the work has not succeeded since.
     error: str | None
     # The number of files in which nothing can be found.
     problem_count: int
-    problems: list[Problem]
+    problems: list[UnindexedFile]
 
 
-class EmbeddingVariant(TypedDict):
+class EmbeddingStateVariant(TypedDict):
     """No embedder is configured, so searches use words alone."""
 
     state: Literal['off']
 
 
-class EmbeddingVariant2(TypedDict):
+class EmbeddingStateVariant2(TypedDict):
     state: Literal['ready']
     model: str
 
 
-class EmbeddingVariant3(TypedDict):
+class EmbeddingStateVariant3(TypedDict):
     """The embedder fails, so searches use words alone until it works again."""
 
     state: Literal['failing']
     model: str
     reason: str
 
-Embedding: TypeAlias = "EmbeddingVariant | EmbeddingVariant2 | EmbeddingVariant3"
+EmbeddingState: TypeAlias = "EmbeddingStateVariant | EmbeddingStateVariant2 | EmbeddingStateVariant3"
 
 
 class WatchingVariant(TypedDict):
@@ -2117,7 +2117,9 @@ class WatchingVariant3(TypedDict):
 Watching: TypeAlias = "WatchingVariant | WatchingVariant2 | WatchingVariant3"
 
 
-class Problem(TypedDict):
+class UnindexedFile(TypedDict):
+    """A file in which nothing can be found, and why."""
+
     path: str
     reason: str
 
@@ -2736,12 +2738,12 @@ MakersObject: TypeAlias = "dict[str, Any]"
 
 class EmbeddingList(TypedDict):
     object: str
-    data: list[Embedding2]
+    data: list[Embedding]
     model: str
     usage: EmbeddingUsage
 
 
-class Embedding2(TypedDict):
+class Embedding(TypedDict):
     object: str
     index: int
     embedding: Vector
@@ -2756,13 +2758,13 @@ class EmbeddingUsage(TypedDict):
 
 class ModelList(TypedDict):
     object: str
-    data: list[ModelView2]
+    data: list[ListedModelView]
     first_id: str | None
     last_id: str | None
     has_more: bool
 
 
-class ModelView2(TypedDict):
+class ListedModelView(TypedDict):
     id: str
     object: str
     type: str
@@ -2822,7 +2824,7 @@ class LinkedInRevoked(TypedDict):
     detail: str | None
 
 
-class Problem2(TypedDict):
+class Problem(TypedDict):
     """RFC 9457, with the code and the hint of the error table."""
 
     status: int
@@ -2885,7 +2887,7 @@ class FilledWith(TypedDict):
     selection: NotRequired[str | None]
 
 
-class RunsQuery(TypedDict):
+class ActionRunsQuery(TypedDict):
     # Only runs before this one.
     before: NotRequired[str | None]
     limit: NotRequired[int | None]
@@ -3103,7 +3105,7 @@ class JobShown(TypedDict):
     hash: str
 
 
-class RunsQuery2(TypedDict):
+class JobRunsQuery(TypedDict):
     # Only times before this one.
     before: NotRequired[str | None]
     limit: NotRequired[int | None]

@@ -22,7 +22,7 @@ pub trait Catalogue: Send + Sync {
     fn model(&self, id: &str) -> Result<ModelView, Fault>;
 
     /// Model servers that run on this machine and are not configured.
-    fn found(&self) -> BoxFuture<'_, Vec<FoundView>>;
+    fn found(&self) -> BoxFuture<'_, Vec<FoundProviderView>>;
 
     /// The state of the sign-in at a provider; `not_found` where there is no such provider.
     fn login(&self, name: &str) -> Result<LoginView, Fault>;
@@ -44,7 +44,7 @@ pub trait Catalogue: Send + Sync {
 
 /// A server that answered at its usual address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FoundView {
+pub struct FoundProviderView {
     /// The vendor's name: a provider of this name needs no other settings.
     pub name: String,
     pub base_url: String,

@@ -12,7 +12,7 @@ mod readiness;
 mod upstream;
 
 pub use catalogue::{
-    CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
+    CalledModelView, Catalogue, FailureView, FoundProviderView, LoginBegun, LoginView, ModelView,
     PriceView, ProviderView, QuotaView, TestView, WeightsFileView, WeightsView,
 };
 pub use configuration::{

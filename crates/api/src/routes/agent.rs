@@ -20,7 +20,7 @@ use crate::messages::{HistoryMessage, messages};
 use crate::wire::encode::{CallName, Line, Ndjson, OlderLine};
 use crate::wire::{FieldNames, Json};
 use crate::{Access, ApiState, AuthContext, JsonBody, Problem, QueryOf, Route, Routes};
-use action_runs::{ActionRuns, RunsQuery};
+use action_runs::{ActionRuns, ActionRunsQuery};
 use actions::{ActionPrompt, ActionView, FilledWith, RunAction};
 use health::AgentHealth;
 use preferences::{PreferencesChange, PreferencesView};
@@ -69,7 +69,7 @@ pub(super) fn routes() -> Routes {
             .answers_json::<ActionPrompt>(),
         Route::get("/api/agent/action-runs", Read, action_runs::list)
             .summary("List runs of actions, newest first")
-            .query::<RunsQuery>()
+            .query::<ActionRunsQuery>()
             .answers_json::<ActionRuns>(),
         Route::get("/api/agent/health", Read, health::show)
             .summary("Check whether agents can work")

@@ -72,7 +72,7 @@ pub(super) fn routes() -> Routes {
         Route::get("/api/jobs/{id}/runs", Read, runs)
             .summary("List the runs of a job, newest first")
             .path_value("id", ID)
-            .query::<RunsQuery>()
+            .query::<JobRunsQuery>()
             .answers_json::<JobRuns>(),
     ];
     Routes::tagged("jobs", rows)
@@ -219,7 +219,7 @@ async fn seen(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct RunsQuery {
+pub(crate) struct JobRunsQuery {
     /// Only times before this one.
     before: Option<Timestamp>,
     #[schemars(range(min = 1, max = 200))]
@@ -230,7 +230,7 @@ async fn runs(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
-    QueryOf(query): QueryOf<RunsQuery>,
+    QueryOf(query): QueryOf<JobRunsQuery>,
 ) -> Result<Json<JobRuns>, Problem> {
     let limit = query.limit.unwrap_or(RUNS_DEFAULT);
     if !(1..=RUNS_MAX).contains(&limit) {

@@ -80,7 +80,7 @@ pub(crate) struct KnowledgeQuery {
 /// What was found, best first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SearchResultsView {
-    pub(super) results: Vec<FoundView>,
+    pub(super) results: Vec<SearchHitView>,
     /// The search used words only, not meaning; `reason` says why.
     pub(super) degraded: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub(crate) struct SearchResultsView {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct FoundView {
+pub(crate) struct SearchHitView {
     /// The kind: a memory, a note, a page, …
     pub(super) source: SourceKind,
     pub(super) path: String,
@@ -121,7 +121,7 @@ pub(crate) struct FoundView {
     pub(super) time: Option<Timestamp>,
 }
 
-impl From<Hit> for FoundView {
+impl From<Hit> for SearchHitView {
     fn from(hit: Hit) -> Self {
         let (session, run) = hit.session().map_or((None, None), |(of, run)| (Some(of), run));
         let message = hit.message.as_ref();
@@ -151,7 +151,7 @@ impl From<Hit> for FoundView {
 impl From<SearchResults> for SearchResultsView {
     fn from(answer: SearchResults) -> Self {
         Self {
-            results: answer.hits.into_iter().map(FoundView::from).collect(),
+            results: answer.hits.into_iter().map(SearchHitView::from).collect(),
             degraded: answer.degraded.is_some(),
             reason: answer.degraded,
             partial: answer.partial,

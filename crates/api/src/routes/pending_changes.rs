@@ -61,8 +61,8 @@ pub(crate) struct PendingChange {
     id: DraftId,
     state: DraftState,
     tool: String,
-    /// One of read, write, destroy, reach and execute.
-    effect: &'static str,
+    /// The strictest of its effects.
+    effect: ToolEffect,
     summary: String,
     preview: Preview,
     asks_for: AsksFor,
@@ -111,7 +111,7 @@ struct DraftOutcome {
 
 impl PendingChange {
     pub(super) fn of(state: &ApiState, draft: Draft) -> Self {
-        let effect: ToolEffect = draft.plan.strictest();
+        let effect = draft.plan.strictest();
         let is_owners = state.auth.identity().owner().is_ok_and(|owner| owner == draft.key.person);
         let kind = if is_owners { ApproverKind::Owner } else { ApproverKind::Member };
         let needs_owner = state.agent.approvals.needs_owner(kind, &draft);
@@ -121,7 +121,7 @@ impl PendingChange {
             id: draft.id,
             state: draft.state,
             tool: plan.tool.to_string(),
-            effect: effect.as_str(),
+            effect,
             summary: plan.summary,
             preview: plan.preview.with_diff_lines(),
             asks_for,

@@ -4,7 +4,7 @@ use onyx_storage::{ChunkStore, SourceRow};
 use onyx_types::{PersonId, Timestamp};
 
 use crate::KnowledgeError;
-use crate::status::{Embedding, IndexStatus, IndexWork, Problem, Watching};
+use crate::status::{EmbeddingState, IndexStatus, IndexWork, UnindexedFile, Watching};
 
 const MOST_PROBLEMS: u32 = 200;
 
@@ -14,7 +14,7 @@ pub(super) struct PersonCounts {
     chunks: u64,
     vectors: u64,
     problem_count: u64,
-    problems: Vec<Problem>,
+    problems: Vec<UnindexedFile>,
 }
 
 /// Counts the files of a person together with the shared ones, and the vectors of one model.
@@ -27,7 +27,7 @@ pub(super) async fn count(
     let shared = chunks.counts(None, model).await?;
     let mut problems = chunks.problems(Some(person), MOST_PROBLEMS).await?;
     problems.extend(chunks.problems(None, MOST_PROBLEMS).await?);
-    let problem = |source: SourceRow| Problem {
+    let problem = |source: SourceRow| UnindexedFile {
         path: source.key.rooted_path(),
         reason: source.problem.unwrap_or_default(),
     };
@@ -45,7 +45,7 @@ impl PersonCounts {
         self,
         work: IndexWork,
         synced_at: Option<Timestamp>,
-        embedding: Embedding,
+        embedding: EmbeddingState,
         watching: Watching,
     ) -> IndexStatus {
         IndexStatus {

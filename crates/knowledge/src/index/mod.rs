@@ -23,7 +23,7 @@ use crate::indexing::Indexing;
 use crate::search::{Hit, Retrieval, RetrievedHits, Search, SearchResults, Searcher};
 use crate::sessions::SessionIndexer;
 use crate::settings::{CurrentSearchSettings, SearchSettings};
-use crate::status::{Embedding, IndexStatus, IndexWork, LoadedTables, Progress};
+use crate::status::{EmbeddingState, IndexStatus, IndexWork, LoadedTables, Progress};
 use crate::sync::TableSync;
 use crate::vectors::{EmbedderChange, Embedders, VectorMaker};
 use crate::{Chunking, KnowledgeError};
@@ -253,7 +253,7 @@ impl Index {
     }
 
     /// The state of the embedder that makes vectors.
-    pub fn embedding(&self) -> Embedding {
+    pub fn embedding(&self) -> EmbeddingState {
         self.parts.embedders.status()
     }
 }

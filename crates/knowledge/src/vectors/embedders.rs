@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use onyx_types::Embedder;
 
 use crate::Ruler;
-use crate::status::Embedding;
+use crate::status::EmbeddingState;
 
 /// The configured embedder, and those that it has replaced.
 #[derive(Default)]
@@ -93,12 +93,12 @@ impl Embedders {
         self.now().failing
     }
 
-    pub(crate) fn status(&self) -> Embedding {
+    pub(crate) fn status(&self) -> EmbeddingState {
         let state = self.now();
         match (state.embedder, state.failing) {
-            (_, Some(reason)) => Embedding::Failing { model: state.model, reason },
-            (Some(_), None) => Embedding::Ready { model: state.model },
-            (None, None) => Embedding::Off,
+            (_, Some(reason)) => EmbeddingState::Failing { model: state.model, reason },
+            (Some(_), None) => EmbeddingState::Ready { model: state.model },
+            (None, None) => EmbeddingState::Off,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onyx_knowledge::{Embedding, Retrieval, SearchSettings, Weights};
+use onyx_knowledge::{EmbeddingState, Retrieval, SearchSettings, Weights};
 use onyx_types::{MatchType, PersonId, Scope};
 
 use crate::world::{Meaning, World, chat};
@@ -62,7 +62,7 @@ async fn without_an_embedder_words_are_found_and_it_says_so() {
     assert_eq!(answer.hits.len(), 1);
     assert_eq!(answer.degraded.as_deref(), Some("no embedder is configured"));
     let status = world.index.status(&"anna".parse().unwrap()).await.unwrap();
-    assert_eq!(status.embedding, Embedding::Off);
+    assert_eq!(status.embedding, EmbeddingState::Off);
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn an_embedder_that_fails_degrades_and_is_caught_up_with_later() {
     assert_eq!(answer.degraded.as_deref(), Some("the embedder is away"));
     let anna = "anna".parse().unwrap();
     let status = world.index.status(&anna).await.unwrap();
-    assert!(matches!(status.embedding, Embedding::Failing { .. }));
+    assert!(matches!(status.embedding, EmbeddingState::Failing { .. }));
     assert_eq!((status.chunks, status.vectors), (4, 3));
 
     embedder.down.store(false, Ordering::Relaxed);
@@ -87,7 +87,7 @@ async fn an_embedder_that_fails_degrades_and_is_caught_up_with_later() {
     let paths: Vec<_> = answer.hits.iter().map(|hit| hit.path()).collect();
     assert!(paths.contains(&"vault/surgeon.md".to_owned()), "{paths:?}");
     let status = world.index.status(&anna).await.unwrap();
-    assert!(matches!(status.embedding, Embedding::Ready { .. }));
+    assert!(matches!(status.embedding, EmbeddingState::Ready { .. }));
     assert_eq!((status.chunks, status.vectors), (4, 4));
 }
 

@@ -2,7 +2,7 @@
 
 use futures::future::{BoxFuture, FutureExt};
 use onyx_api::{
-    CalledModelView, Catalogue, FailureView, FoundView, LoginBegun, LoginView, ModelView,
+    CalledModelView, Catalogue, FailureView, FoundProviderView, LoginBegun, LoginView, ModelView,
     PriceView, ProviderView, TestView, WeightsFileView, WeightsView,
 };
 use onyx_providers::{
@@ -64,7 +64,7 @@ impl Catalogue for LiveModels {
         Ok(view)
     }
 
-    fn found(&self) -> BoxFuture<'_, Vec<FoundView>> {
+    fn found(&self) -> BoxFuture<'_, Vec<FoundProviderView>> {
         async move {
             let found = self.get().registry.found(self.ports()).await;
             found.into_iter().map(logins::found).collect()

@@ -2,7 +2,7 @@
 //! cannot work well without; this reports everything to the person.
 
 use onyx_api::{Dependency, DependencyKind};
-use onyx_knowledge::Embedding;
+use onyx_knowledge::EmbeddingState;
 use onyx_sandbox::{NoSandbox, Sandbox, SandboxKind};
 use onyx_tools::Docker;
 use onyx_types::PersonId;
@@ -79,16 +79,16 @@ impl Live {
 
     fn embedding(&self) -> Dependency {
         match self.index.embedding() {
-            Embedding::Ready { model } => {
+            EmbeddingState::Ready { model } => {
                 Dependency::ok(DependencyKind::Embedder).with_detail(model)
             }
-            Embedding::Off => {
+            EmbeddingState::Off => {
                 Dependency::off(DependencyKind::Embedder, "Searches go by words, not by meaning")
                     .with_hint(
                         "Run `onyx models pull local/minilm`, or set `memory.embedder` to a model.",
                     )
             }
-            Embedding::Failing { model, reason } => {
+            EmbeddingState::Failing { model, reason } => {
                 Dependency::degraded(DependencyKind::Embedder, format!("{model}: {reason}"))
                     .with_hint("Searches go by words until it works. Check its provider.")
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::{BoxFuture, FutureExt};
-use onyx_api::{FoundView, LoginBegun, LoginView, QuotaView};
+use onyx_api::{FoundProviderView, LoginBegun, LoginView, QuotaView};
 use onyx_identity::Secrets;
 use onyx_mcp::oauth::TokenKeeper;
 use onyx_providers::{
@@ -149,8 +149,8 @@ pub(super) fn begun(pending: Pending) -> LoginBegun {
     }
 }
 
-pub(super) fn found(found: LocalServer) -> FoundView {
-    FoundView {
+pub(super) fn found(found: LocalServer) -> FoundProviderView {
+    FoundProviderView {
         answers_with: found.answers_with().map(ToOwned::to_owned),
         name: found.name,
         base_url: found.base_url,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onyx_agent::{Notice, NoticeKind};
 use onyx_api::Change;
-use onyx_knowledge::{Embedding, MemorySettings, WrittenPlace};
+use onyx_knowledge::{EmbeddingState, MemorySettings, WrittenPlace};
 use onyx_types::{Cancel, Embedder};
 use tokio::sync::Notify;
 use tokio::sync::broadcast::error::RecvError;
@@ -147,7 +147,7 @@ impl Live {
     }
 
     async fn ask_for(&self, id: &str) -> Attempt {
-        if self.index.embedding() == Embedding::Off {
+        if self.index.embedding() == EmbeddingState::Off {
             // Until it answers, searches must not report that no embedder is configured.
             self.index.set_failing_embedder(id, "it has not answered yet");
         }

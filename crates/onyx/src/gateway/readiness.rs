@@ -3,7 +3,7 @@
 
 use futures::future::BoxFuture;
 use onyx_api::{Dependency, DependencyKind, Gateways, Readiness};
-use onyx_knowledge::Embedding;
+use onyx_knowledge::EmbeddingState;
 use onyx_providers::{ProviderHealth, ProviderState, ProviderStatus};
 use onyx_types::PersonId;
 
@@ -77,8 +77,8 @@ fn config(live: &Live) -> Dependency {
 /// The check is reported only when it fails: without an embedder there is nothing to be ready.
 fn memory(live: &Live) -> Option<Dependency> {
     match live.index.embedding() {
-        Embedding::Ready { .. } | Embedding::Off => None,
-        Embedding::Failing { model, reason } => {
+        EmbeddingState::Ready { .. } | EmbeddingState::Off => None,
+        EmbeddingState::Failing { model, reason } => {
             let why = format!("searched by words only: {model}: {reason}");
             Some(Dependency::degraded(DependencyKind::Memory, why))
         }

@@ -6,7 +6,7 @@ import { Composer } from '../../chat/Composer';
 import { Header } from '../../shell/Header';
 import { sayInThread } from '../../store/threads';
 import { onyx } from '../../store/client';
-import { keep } from '../../store/kept';
+import { writeStored } from '../../store/browserStorage';
 import { textOf } from '../../store/messages';
 import { useStore } from '../../store/state';
 import { attempt } from '../../ui/act';
@@ -115,7 +115,7 @@ function Begin({ channel }: { channel: Channel }) {
     );
     if (!thread) {
       // The text is put back into the composer.
-      keep(`onyx.draft.channel-${channel.id}`, words);
+      writeStored(`onyx.draft.channel-${channel.id}`, words);
       return setRound(round + 1);
     }
     keepChannel({ ...channel, threads: channel.threads + 1 });

@@ -71,7 +71,7 @@ export function ThreadPage({ channelId, id }: { channelId: string; id: string })
         {threads.data && <ThreadNav threads={threads.data} beside={asked ? 'panel' : 'nothing'} />}
         <div className="flex min-w-0 flex-1 flex-col">
           {thread ? (
-            <Talk key={id} thread={thread} coworkers={coworkers} usual={usual} onRetrieved={ask} />
+            <ThreadChat key={id} thread={thread} coworkers={coworkers} usual={usual} onRetrieved={ask} />
           ) : (
             <div className="flex-1 px-4 py-6 md:px-6">
               <div className="mx-auto max-w-[760px]">
@@ -103,7 +103,7 @@ function askedOf(threadId: string, turnId?: string): Asked {
   return turn?.type === 'user' ? { turnId: turn.id, words: textOf(turn.content) } : { words: '' };
 }
 
-function Talk({
+function ThreadChat({
   thread,
   coworkers,
   usual,

@@ -20,7 +20,7 @@ async function allFiles(): Promise<MemoryFile[]> {
   for (let page = 0; page < MOST_PAGES; page += 1) {
     const answer = await onyx.memory.files({ types: 'memory,daily,note,shared', after });
     all.push(...answer.files);
-    after = answer.after;
+    after = answer.after ?? undefined;
     if (after === undefined) break;
   }
   return all;

@@ -41,7 +41,7 @@ export function AuthorizePage() {
                   ))}
                 </ul>
                 <p className="meta">
-                  Your browser then opens <code className="break-all">{request.goes_to}</code>. Allow access only if you
+                  Your browser then opens <code className="break-all">{request.goesTo}</code>. Allow access only if you
                   started this yourself.
                 </p>
                 <div className="mt-4 flex gap-2">

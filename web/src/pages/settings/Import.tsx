@@ -1,5 +1,5 @@
 import { useState, type DragEvent } from 'react';
-import type { Fault, ImportProgress, ImportReport, ImportSource } from '@onyx/sdk';
+import type { Fault, ImportCounts, ImportProgress, ImportReport, ImportSource } from '@onyx/sdk';
 import { faultOf, onyx, refreshStatus } from '../../store/client';
 import { Card, Choices, Line, Section } from '../../ui/form';
 import { ErrorLine } from '../../ui/page';
@@ -20,11 +20,11 @@ const WHAT: Record<ImportSource, string> = {
   nanobot: 'A ZIP file of the folder .nanobot.',
 };
 
-const KINDS: Record<string, string> = {
+const KINDS: Record<string, string> & Record<keyof ImportReport['counts'], string> = {
   agent: 'Agents',
   provider: 'Providers',
   connector: 'Connectors',
-  mcpServer: 'MCP servers',
+  mcp_server: 'MCP servers',
   persona: 'Agent files',
   memory: 'Memory files',
   file: 'Files',
@@ -178,7 +178,7 @@ function Remarks({ title, rows }: { title: string; rows: [string, string][] }) {
   );
 }
 
-function words(counts: ImportReport['counts'][string]): string {
+function words(counts: ImportCounts): string {
   const parts: [number, string][] = [
     [counts.new, 'new'],
     [counts.added, 'added to'],

@@ -23,7 +23,9 @@ export function SkillEditor({ name, close, done }: { name?: string; close: () =>
 
 function Existing({ name, close, done }: { name: string; close: () => void; done: (said: string) => void }) {
   const skill = useLoaded(`skill ${name}`, () => onyx.skills.get(name));
-  return <Shown of={skill}>{(known) => <Text name={name} text={known.text} close={close} done={done} />}</Shown>;
+  return (
+    <Shown of={skill}>{(known) => <Text name={name} text={known.text ?? undefined} close={close} done={done} />}</Shown>
+  );
 }
 
 function Text({

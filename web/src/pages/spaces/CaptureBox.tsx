@@ -1,8 +1,8 @@
-import { useRef, useState, type DragEvent } from 'react';
-import { Paperclip } from 'lucide-react';
+import { useState, type DragEvent } from 'react';
 import type { Capture, Fault } from '@onyx/sdk';
 import { faultOf, onyx } from '../../store/client';
 import { toast } from '../../store/state';
+import { FileButton } from '../../ui/FileButton';
 import { ErrorLine } from '../../ui/page';
 import { captureFile, captureOf, nameOf } from './capture';
 
@@ -16,7 +16,6 @@ export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: (
   const [text, setText] = useState('');
   const [working, setWorking] = useState<string[]>([]);
   const [failed, setFailed] = useState<Failed[]>([]);
-  const picker = useRef<HTMLInputElement>(null);
   const capture = async (one: Capture) => {
     const name = nameOf(one);
     setWorking((all) => [...all, name]);
@@ -69,27 +68,7 @@ export function CaptureBox({ space, onCaptured }: { space: string; onCaptured: (
         }}
       />
       <div className="flex items-center gap-2">
-        <button
-          type="button"
-          className="icon-btn"
-          aria-label="Capture files"
-          title="PDF, HTML, text"
-          onClick={() => picker.current?.click()}
-        >
-          <Paperclip size={16} aria-hidden />
-        </button>
-        <input
-          ref={picker}
-          type="file"
-          multiple
-          hidden
-          tabIndex={-1}
-          aria-hidden
-          onChange={(event) => {
-            void files([...(event.target.files ?? [])]);
-            event.target.value = '';
-          }}
-        />
+        <FileButton label="Capture files" title="PDF, HTML, text" onFiles={(chosen) => void files(chosen)} />
         <span className="meta min-w-0 flex-1 truncate" role="status">
           {working.length > 0 && `Capturing ${working.join(', ')}`}
         </span>

@@ -11,7 +11,7 @@ import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { Menu } from '../../ui/Menu';
 import { forgetTargets, targetsOf } from './links';
-import { targetNamed } from './links-names';
+import { targetNamed } from './linkTargets';
 
 const PageEditor = lazy(() => import('../../editor/PageEditor'));
 

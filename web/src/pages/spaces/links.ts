@@ -2,15 +2,15 @@
 
 import type { Entity, EntityPlace } from '@onyx/sdk';
 import { onyx } from '../../store/client';
-import type { Target } from './links-names';
+import type { LinkTarget } from './linkTargets';
 import { PLACES } from './places';
 
 const FRESH_MS = 10_000;
 const MOST = 500;
-const known = new Map<string, { at: number; list: Promise<Target[]> }>();
+const known = new Map<string, { at: number; list: Promise<LinkTarget[]> }>();
 
 /** The link targets of a space, requested at most every few seconds. */
-export function targetsOf(space: string): Promise<Target[]> {
+export function targetsOf(space: string): Promise<LinkTarget[]> {
   const kept = known.get(space);
   if (kept && Date.now() - kept.at < FRESH_MS) return kept.list;
   const list = Promise.all(

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { OnyxError, type Entity, type EntityPlace } from '@onyx/sdk';
 import { faultOf, onyx } from '../../store/client';
-import { keep, readKept } from '../../store/kept';
+import { writeStored, readStored } from '../../store/browserStorage';
 import { useStore } from '../../store/state';
 import {
   failed,
@@ -37,7 +37,7 @@ export const maySave = (editing: Editing) =>
 /** Edits an entity. The text is saved automatically, and survives leaving the page and closing the browser. */
 export function useEditing(space: string, place: EntityPlace, entity: Entity): Editor {
   const key = `onyx.unsaved.${space}/${place}/${entity.id}`;
-  const [editing, setEditing] = useState(() => opened(entity, readKept<Unsaved | undefined>(key, undefined)));
+  const [editing, setEditing] = useState(() => opened(entity, readStored<Unsaved | undefined>(key, undefined)));
   // A key may be pressed between a change and its drawing, so saving reads the newest state from here.
   const newest = useRef(editing);
   const change = useCallback((step: (known: Editing) => Editing) => {
@@ -56,7 +56,7 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
     [entity],
   );
   const unsaved = unsavedOf(editing);
-  useEffect(() => keep(key, unsaved), [key, unsaved?.title, unsaved?.body, unsaved?.version]);
+  useEffect(() => writeStored(key, unsaved), [key, unsaved?.title, unsaved?.body, unsaved?.version]);
   const write = useCallback(
     async (over?: 'over') => {
       const begun = over ? overTheirs(newest.current) : newest.current;
@@ -98,8 +98,8 @@ export function useEditing(space: string, place: EntityPlace, entity: Entity): E
 
 /** The page may be closed before its last change is saved. */
 function forgetSaved(key: string, sent: Text): void {
-  const left = readKept<Unsaved | undefined>(key, undefined);
-  if (left?.title === sent.title && left.body === sent.body) keep(key, undefined);
+  const left = readStored<Unsaved | undefined>(key, undefined);
+  if (left?.title === sent.title && left.body === sent.body) writeStored(key, undefined);
 }
 
 /** Saves after a pause, when the page is hidden or left, and when the connection is back. */

@@ -27,7 +27,7 @@ export default function Audit() {
   };
   const more = async (before: number) => {
     const page = await attempt('Older rows could not be loaded', () => onyx.admin.audit({ limit: PAGE, before }));
-    if (page) setOlder({ rows: [...(older?.rows ?? []), ...page.rows], before: page.before });
+    if (page) setOlder({ rows: [...(older?.rows ?? []), ...page.rows], before: page.before ?? undefined });
   };
   return (
     <>

@@ -119,7 +119,7 @@ class AsyncOnyx:
         answer: types.Everything = await self.http.json("GET", "/api/health")
         return answer["dependencies"]
 
-    async def models(self) -> list[types.ModelView2]:
+    async def models(self) -> list[types.ListedModelView]:
         """Every model and agent that can be used."""
         answer: types.ModelList = await self.http.json("GET", "/v1/models")
         return answer["data"]

@@ -21,7 +21,7 @@ ENTITY = "/api/spaces/{id}/{kind}/{entity}"
 
 
 @dataclass(frozen=True)
-class CompanionTold:
+class CompanionEnvelope:
     """An event and the run it belongs to; no run if the message could not be answered at all."""
 
     type: Literal["tool", "delta", "draft", "confirm", "done", "error"]
@@ -30,7 +30,7 @@ class CompanionTold:
 
 
 @dataclass(frozen=True)
-class ThreadTold:
+class ThreadEnvelope:
     type: Literal["chat:chunk", "chat:complete", "chat:error", "confirm", "error"]
     data: types.ThreadEvent
 
@@ -127,7 +127,7 @@ class Spaces:
 
     async def stream(
         self, conversation: str, *, message_id: str | None = None
-    ) -> AsyncGenerator[CompanionTold, None]:
+    ) -> AsyncGenerator[CompanionEnvelope, None]:
         """Requests the answer to a message, joins a running one, or replays a finished one; by default the latest.
 
         The run does not depend on this stream: after a lost connection the stream resumes and runs nothing again.
@@ -149,7 +149,7 @@ class Spaces:
                         backoff.worked()
                         run_id = event.id.split(":")[0] or None
                         kind = cast(Literal["done"], event.event)
-                        yield CompanionTold(kind, cast(types.CompanionEvent, json.loads(event.data)), run_id)
+                        yield CompanionEnvelope(kind, cast(types.CompanionEvent, json.loads(event.data)), run_id)
                         if kind == "done":
                             return
             except Offline:
@@ -262,7 +262,7 @@ class Threads:
         )
         return answer["cancelled"]
 
-    async def events(self, thread_id: str) -> AsyncGenerator[ThreadTold, None]:
+    async def events(self, thread_id: str) -> AsyncGenerator[ThreadEnvelope, None]:
         """Streams what happens in a thread from now on, and an answer that just ended and was not delivered; a lost
         connection is resumed where it broke off."""
         last = ""
@@ -276,7 +276,7 @@ class Threads:
                         last = event.id or last
                         backoff.worked()
                         kind = cast(Literal["error"], event.event)
-                        yield ThreadTold(kind, cast(types.ThreadEvent, json.loads(event.data)))
+                        yield ThreadEnvelope(kind, cast(types.ThreadEvent, json.loads(event.data)))
             except Offline:
                 # The server may be restarting.
                 pass

@@ -9,7 +9,7 @@ from typing import Any, cast
 from onyx_sdk import types
 from onyx_sdk._async.http import AsyncHttp, Backoff, events, lines
 from onyx_sdk._errors import Interrupted, Offline
-from onyx_sdk._run_lines import PATIENCE, Heard, TextsTold, line_of
+from onyx_sdk._run_lines import PATIENCE, LinesReceived, TextsReceived, line_of
 
 
 class Runs:
@@ -26,7 +26,7 @@ class Runs:
         """
         last = after
         backoff = Backoff()
-        texts = TextsTold(began_in_the_middle=after > 0)
+        texts = TextsReceived(began_in_the_middle=after > 0)
         while True:
             headers = {"last-event-id": f"{run_id}:{last}"} if last > 0 else {}
             try:
@@ -84,7 +84,7 @@ async def run_lines(
     events of the run. If the server noticed the cut first, it has stopped the run: that is ``Interrupted``,
     never a short answer that looks whole.
     """
-    heard = Heard()
+    received = LinesReceived()
     run_id, session_id = "", ""
     async with http.stream("POST", template, values, body=body) as response:
         async for text in lines(response):
@@ -93,14 +93,14 @@ async def run_lines(
             line: types.Line = json.loads(text)
             if line["type"] == "start":
                 run_id, session_id = line["run_id"], line["session_id"]
-            heard.note(line)
+            received.note(line)
             yield line
             if line["type"] == "done":
                 return
     if not run_id:
         raise Interrupted()
     async for event in Runs(http).events(run_id, patience=PATIENCE):
-        news = heard.news(line_of(cast(dict[str, Any], event), session_id))
+        news = received.news(line_of(cast(dict[str, Any], event), session_id))
         if news is None:
             continue
         if news["type"] == "done" and news["status"] in ("cancelled", "interrupted"):

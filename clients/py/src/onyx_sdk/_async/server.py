@@ -215,7 +215,7 @@ class Admin:
         answer: types.Models = await self._http.json("GET", PROVIDER + "/models", {"name": name})
         return answer["models"]
 
-    async def found_providers(self) -> List[types.FoundView]:
+    async def found_providers(self) -> List[types.FoundProviderView]:
         """Model servers on the server's machine that could be added without a key."""
         answer: types.FoundProviders = await self._http.json("GET", "/api/admin/providers/found")
         return answer["found"]

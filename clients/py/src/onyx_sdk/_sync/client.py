@@ -120,7 +120,7 @@ class Onyx:
         answer: types.Everything = self.http.json("GET", "/api/health")
         return answer["dependencies"]
 
-    def models(self) -> list[types.ModelView2]:
+    def models(self) -> list[types.ListedModelView]:
         """Every model and agent that can be used."""
         answer: types.ModelList = self.http.json("GET", "/v1/models")
         return answer["data"]

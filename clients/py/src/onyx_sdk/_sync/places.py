@@ -22,7 +22,7 @@ ENTITY = "/api/spaces/{id}/{kind}/{entity}"
 
 
 @dataclass(frozen=True)
-class CompanionTold:
+class CompanionEnvelope:
     """An event and the run it belongs to; no run if the message could not be answered at all."""
 
     type: Literal["tool", "delta", "draft", "confirm", "done", "error"]
@@ -31,7 +31,7 @@ class CompanionTold:
 
 
 @dataclass(frozen=True)
-class ThreadTold:
+class ThreadEnvelope:
     type: Literal["chat:chunk", "chat:complete", "chat:error", "confirm", "error"]
     data: types.ThreadEvent
 
@@ -128,7 +128,7 @@ class Spaces:
 
     def stream(
         self, conversation: str, *, message_id: str | None = None
-    ) -> Generator[CompanionTold, None, None]:
+    ) -> Generator[CompanionEnvelope, None, None]:
         """Requests the answer to a message, joins a running one, or replays a finished one; by default the latest.
 
         The run does not depend on this stream: after a lost connection the stream resumes and runs nothing again.
@@ -150,7 +150,7 @@ class Spaces:
                         backoff.worked()
                         run_id = event.id.split(":")[0] or None
                         kind = cast(Literal["done"], event.event)
-                        yield CompanionTold(kind, cast(types.CompanionEvent, json.loads(event.data)), run_id)
+                        yield CompanionEnvelope(kind, cast(types.CompanionEvent, json.loads(event.data)), run_id)
                         if kind == "done":
                             return
             except Offline:
@@ -263,7 +263,7 @@ class Threads:
         )
         return answer["cancelled"]
 
-    def events(self, thread_id: str) -> Generator[ThreadTold, None, None]:
+    def events(self, thread_id: str) -> Generator[ThreadEnvelope, None, None]:
         """Streams what happens in a thread from now on, and an answer that just ended and was not delivered; a lost
         connection is resumed where it broke off."""
         last = ""
@@ -277,7 +277,7 @@ class Threads:
                         last = event.id or last
                         backoff.worked()
                         kind = cast(Literal["error"], event.event)
-                        yield ThreadTold(kind, cast(types.ThreadEvent, json.loads(event.data)))
+                        yield ThreadEnvelope(kind, cast(types.ThreadEvent, json.loads(event.data)))
             except Offline:
                 # The server may be restarting.
                 pass

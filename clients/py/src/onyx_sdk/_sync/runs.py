@@ -10,7 +10,7 @@ from typing import Any, cast
 from onyx_sdk import types
 from onyx_sdk._sync.http import SyncHttp, Backoff, events, lines
 from onyx_sdk._errors import Interrupted, Offline
-from onyx_sdk._run_lines import PATIENCE, Heard, TextsTold, line_of
+from onyx_sdk._run_lines import PATIENCE, LinesReceived, TextsReceived, line_of
 
 
 class Runs:
@@ -27,7 +27,7 @@ class Runs:
         """
         last = after
         backoff = Backoff()
-        texts = TextsTold(began_in_the_middle=after > 0)
+        texts = TextsReceived(began_in_the_middle=after > 0)
         while True:
             headers = {"last-event-id": f"{run_id}:{last}"} if last > 0 else {}
             try:
@@ -85,7 +85,7 @@ def run_lines(
     events of the run. If the server noticed the cut first, it has stopped the run: that is ``Interrupted``,
     never a short answer that looks whole.
     """
-    heard = Heard()
+    received = LinesReceived()
     run_id, session_id = "", ""
     with http.stream("POST", template, values, body=body) as response:
         for text in lines(response):
@@ -94,14 +94,14 @@ def run_lines(
             line: types.Line = json.loads(text)
             if line["type"] == "start":
                 run_id, session_id = line["run_id"], line["session_id"]
-            heard.note(line)
+            received.note(line)
             yield line
             if line["type"] == "done":
                 return
     if not run_id:
         raise Interrupted()
     for event in Runs(http).events(run_id, patience=PATIENCE):
-        news = heard.news(line_of(cast(dict[str, Any], event), session_id))
+        news = received.news(line_of(cast(dict[str, Any], event), session_id))
         if news is None:
             continue
         if news["type"] == "done" and news["status"] in ("cancelled", "interrupted"):

@@ -216,7 +216,7 @@ class Admin:
         answer: types.Models = self._http.json("GET", PROVIDER + "/models", {"name": name})
         return answer["models"]
 
-    def found_providers(self) -> List[types.FoundView]:
+    def found_providers(self) -> List[types.FoundProviderView]:
         """Model servers on the server's machine that could be added without a key."""
         answer: types.FoundProviders = self._http.json("GET", "/api/admin/providers/found")
         return answer["found"]

@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{Json, QueryOf};
-use crate::{ApiState, FoundView, JsonBody, LoginBegun, LoginView, Problem};
+use crate::{ApiState, FoundProviderView, JsonBody, LoginBegun, LoginView, Problem};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FoundProviders {
-    found: Vec<FoundView>,
+    found: Vec<FoundProviderView>,
 }
 
 pub(crate) async fn found(State(state): State<ApiState>) -> Json<FoundProviders> {

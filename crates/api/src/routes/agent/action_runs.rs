@@ -13,7 +13,7 @@ const USUAL: usize = 20;
 const MOST: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct RunsQuery {
+pub(crate) struct ActionRunsQuery {
     /// Only runs before this one.
     before: Option<RunId>,
     #[schemars(range(min = 1, max = 100))]
@@ -83,7 +83,7 @@ impl From<PastRunRecord> for RecordView {
 pub(crate) async fn list(
     State(state): State<ApiState>,
     caller: AuthContext,
-    QueryOf(query): QueryOf<RunsQuery>,
+    QueryOf(query): QueryOf<ActionRunsQuery>,
 ) -> Result<Json<ActionRuns>, Problem> {
     let limit = query.limit.unwrap_or(USUAL);
     if !(1..=MOST).contains(&limit) {

@@ -26,7 +26,7 @@ use crate::wire::encode::v1::{
 };
 use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
 use embeddings::{EmbeddingList, EmbeddingRequest};
-use models::{ModelList, ModelView};
+use models::{ListedModelView, ModelList};
 use sent::{AnswerSource, RequestHead};
 use thread::Thread;
 
@@ -133,7 +133,7 @@ pub(super) fn routes() -> Routes {
             .answers_json::<ModelList>(),
         Route::get("/v1/models/{*id}", Access::Read, models::show)
             .summary("Get an agent or a model")
-            .answers_json::<ModelView>(),
+            .answers_json::<ListedModelView>(),
     ];
     Routes::tagged("models", rows)
 }

@@ -13,7 +13,7 @@ use crate::{ApiState, AuthContext, OfferedModel, Problem};
 const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ModelView {
+pub(crate) struct ListedModelView {
     id: String,
     object: &'static str,
     #[serde(rename = "type")]
@@ -47,7 +47,7 @@ struct Capabilities {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ModelList {
     object: &'static str,
-    data: Vec<ModelView>,
+    data: Vec<ListedModelView>,
     first_id: Option<String>,
     last_id: Option<String>,
     has_more: bool,
@@ -55,7 +55,7 @@ pub(crate) struct ModelList {
 
 pub(super) async fn list(State(state): State<ApiState>, _: AuthContext) -> Json<ModelList> {
     let data = all(&state).await;
-    let id = |model: Option<&ModelView>| model.map(|model| model.id.clone());
+    let id = |model: Option<&ListedModelView>| model.map(|model| model.id.clone());
     let (first_id, last_id) = (id(data.first()), id(data.last()));
     Json(ModelList { object: "list", data, first_id, last_id, has_more: false })
 }
@@ -64,25 +64,25 @@ pub(super) async fn show(
     State(state): State<ApiState>,
     _: AuthContext,
     Path(id): Path<String>,
-) -> Result<Json<ModelView>, Problem> {
+) -> Result<Json<ListedModelView>, Problem> {
     let found = all(&state).await.into_iter().find(|model| model.id == id);
     found.map(Json).ok_or_else(|| no_model(&id))
 }
 
-async fn all(state: &ApiState) -> Vec<ModelView> {
+async fn all(state: &ApiState) -> Vec<ListedModelView> {
     let roster = state.agent.roster();
-    let agents = roster.agents().map(|agent| ModelView {
+    let agents = roster.agents().map(|agent| ListedModelView {
         display_name: agent.name.clone(),
         owned_by: "onyx".to_owned(),
         capabilities: Capabilities { tools: Some(true), ..Capabilities::default() },
-        ..ModelView::named(format!("onyx:{}", agent.id))
+        ..ListedModelView::named(format!("onyx:{}", agent.id))
     });
-    let mut models: Vec<ModelView> = agents.collect();
-    models.extend(state.upstream.models().await.into_iter().map(ModelView::of));
+    let mut models: Vec<ListedModelView> = agents.collect();
+    models.extend(state.upstream.models().await.into_iter().map(ListedModelView::of));
     models
 }
 
-impl ModelView {
+impl ListedModelView {
     fn named(id: String) -> Self {
         Self {
             display_name: id.clone(),

@@ -1,10 +1,10 @@
 import { Diff } from '../../../chat/Diff';
 import { lineDiff } from '../../../ui/diff';
-import type { Drafted, Writing } from './drafted';
+import type { EditedText, TextEdit } from './editedText';
 
 /** A change from elsewhere while the person was writing. Both versions stay until the person chooses one. */
-export function Choice({ drafted, what, tell }: { drafted: Drafted; what: string; tell: (writing: Writing) => void }) {
-  const { theirs, mine } = drafted;
+export function Choice({ edited, what, tell }: { edited: EditedText; what: string; tell: (edit: TextEdit) => void }) {
+  const { theirs, mine } = edited;
   if (!theirs || mine === undefined) return null;
   return (
     <div role="status" className="overflow-hidden rounded-md border border-line border-l-3 border-l-warn">

@@ -4,23 +4,23 @@ import { MessageSquareText } from 'lucide-react';
 import type { UserContent } from '@onyx/sdk';
 import { Composer } from '../../../chat/Composer';
 import { show } from '../../../store/actions';
-import { keep } from '../../../store/kept';
+import { writeStored } from '../../../store/browserStorage';
 import { OUTPUT } from '../../../shell/links';
 import { fromTurns, textOf } from '../../../store/messages';
 import { useStore } from '../../../store/state';
-import { openTalk, takeBack, tellEditor, useTalk } from './editor';
+import { openEditorChat, takeBack, tellEditor, useEditorChat } from './editor';
 import { OutputPanel } from './OutputPanel';
 import { usePanel } from './usePanel';
 
 /** The bar at the bottom: messages to the agent that edits this persona, with its output panel above. */
 export function EditorBar({ persona, known }: { persona: string; known?: string | null }) {
-  const talk = useTalk(persona);
-  const { sessionId, refused, broken } = talk;
+  const chat = useEditorChat(persona);
+  const { sessionId, refused, broken } = chat;
   const conversation = useStore((state) => (sessionId ? state.conversations[sessionId] : undefined));
   const waits = useStore((state) =>
     Object.values(state.drafts).some((draft) => draft.sessionId === sessionId && draft.state === 'pending'),
   );
-  const writing = talk.busy || conversation?.live !== undefined;
+  const writing = chat.busy || conversation?.live !== undefined;
   const failed = useMemo(
     () => fromTurns(conversation?.turns ?? []).findLast((message) => message.kind === 'answer')?.error !== undefined,
     [conversation?.turns],
@@ -43,7 +43,7 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
   useEffect(() => {
     if (isAskedFor) tell({ type: 'show output' });
   }, [isAskedFor, tell]);
-  useEffect(() => void openTalk(persona, known), [persona, known]);
+  useEffect(() => void openEditorChat(persona, known), [persona, known]);
   useEffect(() => {
     if (!sessionId) return;
     show(sessionId);
@@ -52,7 +52,7 @@ export function EditorBar({ persona, known }: { persona: string; known?: string 
   useEffect(() => {
     if (!refused) return;
     // The composer restarts with the text of the message that was refused.
-    keep(`onyx.draft.${draftKey}`, refused.words);
+    writeStored(`onyx.draft.${draftKey}`, refused.words);
     setRound((count) => count + 1);
   }, [refused, draftKey]);
 

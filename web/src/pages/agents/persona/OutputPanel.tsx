@@ -4,7 +4,7 @@ import type { Fault } from '@onyx/sdk';
 import { Conversation } from '../../../chat/Conversation';
 import { attempt } from '../../../ui/act';
 import { ErrorLine } from '../../../ui/page';
-import { clearTalk } from './editor';
+import { clearEditorChat } from './editor';
 import type { Happened, Panel } from './panel';
 
 /** The editor's output over the page. It closes automatically unless the person uses it or a decision is pending. */
@@ -26,7 +26,7 @@ export function OutputPanel({
   const [clearing, setClearing] = useState(false);
   const clear = async () => {
     setClearing(true);
-    const cleared = await attempt('Not cleared', () => clearTalk(persona).then(() => true));
+    const cleared = await attempt('Not cleared', () => clearEditorChat(persona).then(() => true));
     setClearing(false);
     if (cleared) tell({ type: 'clear' });
   };

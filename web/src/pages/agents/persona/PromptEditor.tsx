@@ -3,8 +3,8 @@ import { toast } from '../../../store/state';
 import { ErrorLine } from '../../../ui/page';
 import { savesByKey } from '../../../ui/unsaved';
 import { Choice } from './Choice';
-import { textOf, type Version } from './drafted';
-import { useDrafted } from './useDrafted';
+import { textOf, type Version } from './editedText';
+import { useEditedText } from './useEditedText';
 
 /** The system prompt. It follows the editor's changes and never overwrites text that the person is typing. */
 export function PromptEditor({
@@ -18,9 +18,9 @@ export function PromptEditor({
   put: (text: string, replaces: string) => Promise<string>;
   reload: () => void;
 }) {
-  const { drafted, tell, changed, busy, fault, save } = useDrafted(found, put, reload);
+  const { edited, tell, changed, busy, fault, save } = useEditedText(found, put, reload);
   const area = useRef<HTMLTextAreaElement>(null);
-  const text = textOf(drafted);
+  const text = textOf(edited);
   useLayoutEffect(() => {
     if (!area.current) return;
     area.current.style.height = 'auto';
@@ -38,9 +38,9 @@ export function PromptEditor({
       <div className="flex min-h-8 flex-wrap items-center gap-2">
         <h2 className="meta">System prompt</h2>
         <span className="min-w-0 flex-1 text-meta text-dim" role="status">
-          {changed ? '· not saved yet' : drafted.news ? '· just changed by the editor' : ''}
+          {changed ? '· not saved yet' : edited.news ? '· just changed by the editor' : ''}
         </span>
-        {changed && !drafted.theirs && (
+        {changed && !edited.theirs && (
           <>
             <button type="button" className="btn" onClick={() => tell({ type: 'discard' })}>
               Discard
@@ -51,7 +51,7 @@ export function PromptEditor({
           </>
         )}
       </div>
-      <Choice drafted={drafted} what="The system prompt" tell={tell} />
+      <Choice edited={edited} what="The system prompt" tell={tell} />
       {fault && <ErrorLine fault={fault} action={{ label: 'Retry', run: () => void saved() }} />}
       <textarea
         ref={area}

@@ -7,9 +7,9 @@ import { attempt } from '../../../ui/act';
 import { ErrorLine } from '../../../ui/page';
 import { Answer } from './Answer';
 import { Choice } from './Choice';
-import { textOf } from './drafted';
+import { textOf } from './editedText';
 import { keyOf, stopTrial, tryOut, useTrials } from './trials';
-import { useDrafted } from './useDrafted';
+import { useEditedText } from './useEditedText';
 
 interface RowProps {
   persona: string;
@@ -110,12 +110,12 @@ function Edit({
 }) {
   const put = (content: string) =>
     onyx.personas.updateTestInput(persona, { id: input.id, content }).then((saved) => saved.content);
-  const { drafted, tell, changed, busy, fault, save } = useDrafted(
+  const { edited, tell, changed, busy, fault, save } = useEditedText(
     { text: input.content, version: input.content },
     put,
     () => undefined,
   );
-  const text = textOf(drafted);
+  const text = textOf(edited);
   useEffect(() => tell({ type: 'typed', text: input.content }), []);
   const done = async () => {
     if (!changed && !gone) return close();
@@ -128,7 +128,7 @@ function Edit({
           It was removed meanwhile; saving brings it back.
         </p>
       )}
-      <Choice drafted={drafted} what="This test input" tell={tell} />
+      <Choice edited={edited} what="This test input" tell={tell} />
       <textarea
         autoFocus
         dir="auto"
@@ -146,7 +146,7 @@ function Edit({
         <button
           type="submit"
           className="btn btn-primary"
-          disabled={busy || text.trim() === '' || drafted.theirs !== undefined}
+          disabled={busy || text.trim() === '' || edited.theirs !== undefined}
         >
           Save
         </button>

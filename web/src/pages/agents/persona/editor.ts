@@ -3,11 +3,11 @@
 
 import type { Fault, PersonaRun } from '@onyx/sdk';
 import { create } from 'zustand';
-import { followAsked, settleAsked } from '../../../store/asked';
+import { followHttpRun, settleHttpRun } from '../../../store/httpRuns';
 import { faultOf, loadConversation, onyx, socket } from '../../../store/client';
 import { useStore, type Pending } from '../../../store/state';
 
-export interface Talk {
+export interface EditorChat {
   sessionId?: string;
   /** True while a message of this window is sent or answered. */
   busy: boolean;
@@ -19,29 +19,29 @@ export interface Talk {
   broken?: Fault;
 }
 
-const QUIET: Talk = { busy: false, queued: [] };
+const QUIET: EditorChat = { busy: false, queued: [] };
 
-const useTalks = create<Record<string, Talk>>(() => ({}));
+const useEditorChats = create<Record<string, EditorChat>>(() => ({}));
 
-export const useTalk = (persona: string): Talk => useTalks((talks) => talks[persona] ?? QUIET);
+export const useEditorChat = (persona: string): EditorChat => useEditorChats((chats) => chats[persona] ?? QUIET);
 
-const talkOf = (persona: string): Talk => useTalks.getState()[persona] ?? QUIET;
-const put = (persona: string, change: Partial<Talk>) =>
-  useTalks.setState({ [persona]: { ...talkOf(persona), ...change } });
+const editorChatOf = (persona: string): EditorChat => useEditorChats.getState()[persona] ?? QUIET;
+const put = (persona: string, change: Partial<EditorChat>) =>
+  useEditorChats.setState({ [persona]: { ...editorChatOf(persona), ...change } });
 
 /** The streams of answers to this window. */
 const drains = new Map<string, Promise<void>>();
 
 /** Loads the current conversation, so that its output can be shown. */
-export async function openTalk(persona: string, sessionId: string | null | undefined): Promise<void> {
-  if (talkOf(persona).busy || !sessionId) return;
+export async function openEditorChat(persona: string, sessionId: string | null | undefined): Promise<void> {
+  if (editorChatOf(persona).busy || !sessionId) return;
   put(persona, { sessionId });
   await loadConversation(sessionId);
 }
 
 /** Sends a message to the editor, after the running answer if there is one. */
 export async function tellEditor(persona: string, words: string): Promise<void> {
-  if (talkOf(persona).busy) return put(persona, { queued: [...talkOf(persona).queued, words] });
+  if (editorChatOf(persona).busy) return put(persona, { queued: [...editorChatOf(persona).queued, words] });
   put(persona, { busy: true, refused: undefined, broken: undefined });
   try {
     const run = await onyx.personas.chat(persona, words);
@@ -53,7 +53,7 @@ export async function tellEditor(persona: string, words: string): Promise<void> 
   } catch (error) {
     put(persona, { refused: { words, fault: faultOf(error) } });
   }
-  const [next, ...queued] = talkOf(persona).queued;
+  const [next, ...queued] = editorChatOf(persona).queued;
   put(persona, { busy: false, queued });
   if (next !== undefined) await tellEditor(persona, next);
 }
@@ -69,7 +69,7 @@ function follow({ sessionId, runId }: PersonaRun, content: string): void {
     state: 'sending',
   };
   useStore.setState((state) => ({ pending: [...state.pending, words] }));
-  followAsked(sessionId, runId);
+  followHttpRun(sessionId, runId);
 }
 
 /** The run continues only while this stream is read. Its events arrive through the store too. */
@@ -79,12 +79,12 @@ async function drain(persona: string, { sessionId, runId, events }: PersonaRun):
   } catch (error) {
     put(persona, { broken: faultOf(error) });
   }
-  await settleAsked(sessionId, runId);
+  await settleHttpRun(sessionId, runId);
 }
 
 /** Archives the conversation and starts another one. */
-export async function clearTalk(persona: string): Promise<void> {
-  const { sessionId } = talkOf(persona);
+export async function clearEditorChat(persona: string): Promise<void> {
+  const { sessionId } = editorChatOf(persona);
   put(persona, { queued: [] });
   if (sessionId !== undefined && useStore.getState().conversations[sessionId]?.live) {
     await socket.abort({ sessionId });
@@ -100,7 +100,7 @@ export function takeBack(persona: string): void {
 
 /** The number of finished steps of the editor's active run; each may have changed the persona. */
 export function useEditorSteps(persona: string): number {
-  const { sessionId } = useTalk(persona);
+  const { sessionId } = useEditorChat(persona);
   return useStore((state) => {
     const live = sessionId === undefined ? undefined : state.conversations[sessionId]?.live;
     const steps = live?.answers.flatMap((answer) =>

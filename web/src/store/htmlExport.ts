@@ -14,7 +14,7 @@ blockquote{margin-left:0;padding-left:14px;border-left:2px solid #e2e2de;color:#
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The text of a Markdown export as a page. HTML in it is shown as text, and only web and mail links lead anywhere. */
-export function pageOf(title: string, markdown: string): string {
+export function htmlPageOf(title: string, markdown: string): string {
   const renderer = new Renderer();
   const { link } = renderer;
   renderer.html = ({ text }) => escaped(text);

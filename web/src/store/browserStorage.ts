@@ -1,6 +1,6 @@
 // What the browser keeps between visits. A full or forbidden storage never breaks the app.
 
-export function readKept<T>(key: string, fallback: T): T {
+export function readStored<T>(key: string, fallback: T): T {
   try {
     const text = localStorage.getItem(key);
     return text === null ? fallback : (JSON.parse(text) as T);
@@ -9,7 +9,7 @@ export function readKept<T>(key: string, fallback: T): T {
   }
 }
 
-export function keep(key: string, value: unknown): void {
+export function writeStored(key: string, value: unknown): void {
   try {
     if (value === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, JSON.stringify(value));

@@ -2,7 +2,7 @@
 
 import type { EntityPlace } from '@onyx/sdk';
 
-export interface Target {
+export interface LinkTarget {
   place: EntityPlace;
   id: string;
   title: string;
@@ -18,7 +18,7 @@ const slug = (text: string) =>
     .join('-');
 
 /** The target of a link: by title, or by the id of a former title. */
-export function targetNamed(targets: Target[], title: string): Target | undefined {
+export function targetNamed(targets: LinkTarget[], title: string): LinkTarget | undefined {
   const wanted = slug(title);
   return targets.find((target) => slug(target.title) === wanted) ?? targets.find((target) => target.id === wanted);
 }

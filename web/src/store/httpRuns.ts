@@ -4,7 +4,7 @@
 import { changeConversation, loadConversation, socket } from './client';
 import { startLive } from './messages';
 
-export function followAsked(sessionId: string, runId: string): void {
+export function followHttpRun(sessionId: string, runId: string): void {
   changeConversation(sessionId, (known) =>
     known.live?.runId === runId ? known : { ...known, live: startLive(runId) },
   );
@@ -13,7 +13,7 @@ export function followAsked(sessionId: string, runId: string): void {
 }
 
 /** After its end a run is read from the log, even if it ended before the connection reported it. */
-export async function settleAsked(sessionId: string, runId: string): Promise<void> {
+export async function settleHttpRun(sessionId: string, runId: string): Promise<void> {
   changeConversation(sessionId, (known) =>
     known.live?.runId === runId && known.live.seq === 0 ? { ...known, live: undefined } : known,
   );

@@ -2,11 +2,11 @@ import { useEffect, useReducer, useState } from 'react';
 import type { Fault } from '@onyx/sdk';
 import { faultOf } from '../../../store/client';
 import { useUnsaved } from '../../../ui/unsaved';
-import { begin, isChanged, write, type Drafted, type Version, type Writing } from './drafted';
+import { begin, isChanged, applyEdit, type EditedText, type Version, type TextEdit } from './editedText';
 
-export interface DraftedText {
-  drafted: Drafted;
-  tell: (writing: Writing) => void;
+export interface TextEditing {
+  edited: EditedText;
+  tell: (edit: TextEdit) => void;
   changed: boolean;
   busy: boolean;
   fault?: Fault;
@@ -14,19 +14,19 @@ export interface DraftedText {
 }
 
 /** Edits a text of the server; `found` is its newest version read so far. */
-export function useDrafted(
+export function useEditedText(
   found: Version,
   put: (text: string, replaces: string) => Promise<string>,
   onConflict: () => void,
-): DraftedText {
-  const [drafted, tell] = useReducer(write, found, begin);
+): TextEditing {
+  const [edited, tell] = useReducer(applyEdit, found, begin);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault>();
-  const changed = isChanged(drafted);
+  const changed = isChanged(edited);
   useEffect(() => tell({ type: 'read', found }), [found.version, found.text]);
   useUnsaved(changed);
   const save = async () => {
-    const { mine, stored } = drafted;
+    const { mine, stored } = edited;
     if (mine === undefined || busy) return false;
     setBusy(true);
     try {
@@ -43,5 +43,5 @@ export function useDrafted(
       setBusy(false);
     }
   };
-  return { drafted, tell, changed, busy, fault, save };
+  return { edited, tell, changed, busy, fault, save };
 }

@@ -10,7 +10,7 @@ import { Empty, ErrorLine, Skeletons } from '../ui/page';
 import type { Looking } from './Rail';
 
 /** The conversation of the companion, with its composer. */
-export function Talk({ space, looking }: { space: Space; looking?: Looking }) {
+export function CompanionChat({ space, looking }: { space: Space; looking?: Looking }) {
   const { conversation, agent, phase, fault } = useCompanion(space.id);
   const online = useStore((state) => state.link === 'online');
   if (conversation === undefined) {
