@@ -3,6 +3,7 @@
 //! the chunks of all people. The vectors and outlines are in memory, and only those of the people
 //! who searched lately.
 
+mod groups;
 mod load;
 pub(crate) mod outline;
 mod people;
@@ -29,6 +30,7 @@ use load::TablesLoader;
 use person::TablesKey;
 use uses::TableUses;
 
+pub(crate) use groups::KnownGroups;
 pub(crate) use person_outline::PersonOutline;
 pub(crate) use tables::SearchTables;
 pub(crate) use uses::TableUse;
@@ -41,6 +43,7 @@ pub(crate) struct ChangeFollower {
     /// The folder of the text index.
     text_folder: PathBuf,
     loader: TablesLoader,
+    groups: Arc<KnownGroups>,
     uses: TableUses,
     /// This lock is held while a search loads a person's tables. It is taken before that of the
     /// tables.
@@ -88,11 +91,13 @@ impl ChangeFollower {
         chunks: Arc<dyn ChunkStore>,
         embedders: Arc<Embedders>,
         settings: Arc<CurrentSearchSettings>,
+        groups: Arc<KnownGroups>,
         clock: Arc<dyn Clock>,
         text_folder: PathBuf,
     ) -> Self {
         Self {
-            loader: TablesLoader::new(Arc::clone(&chunks), clock),
+            loader: TablesLoader::new(Arc::clone(&chunks), Arc::clone(&groups), clock),
+            groups,
             chunks,
             embedders,
             settings,
@@ -182,7 +187,7 @@ impl ChangeFollower {
     ) -> Result<(OwnedMutexGuard<SearchTables>, Lag), KnowledgeError> {
         let began = Instant::now();
         let standing = self.chunks.standing().await?;
-        let last = standing.last_change;
+        let (epoch, last) = (standing.epoch, standing.last_change);
         if last == 0 {
             // Nothing was ever indexed, so there is nothing to open.
             let mut tables = tables;
@@ -191,6 +196,9 @@ impl ChangeFollower {
             return Ok((tables, Lag::None));
         }
         let tables = self.open_text(tables, &standing).await?;
+        // The text index may hold chunks from before this process started, and no change names their
+        // groups again.
+        self.groups.make_known(&[], epoch).await?;
         let mut tables = self.open_people(tables, standing, purpose).await?;
         let mut lag = Lag::None;
         while tables.seen() < last {
@@ -198,7 +206,7 @@ impl ChangeFollower {
             if changes.is_empty() {
                 break;
             }
-            let updates = self.loader.updates(&tables, changes).await?;
+            let updates = self.loader.updates(&tables, changes, epoch).await?;
             tables = on_a_thread(tables, move |tables| tables.take(&updates)).await?;
             // What has seen every change is not behind, however long that took.
             if tables.seen() < last && began.elapsed() > PATIENCE {
@@ -210,7 +218,6 @@ impl ChangeFollower {
         let due = lag == Lag::None || is_read_now || tables.holds_many_uncommitted();
         if tables.uncommitted.is_some() && due {
             tables = on_a_thread(tables, SearchTables::commit).await?;
-            tables.groups = self.chunks.groups().await?;
         }
         tables.people.evict(self.settings.get().most_table_bytes, &self.uses);
         self.note_loaded(&tables);
@@ -236,7 +243,6 @@ impl ChangeFollower {
                 Ok(())
             })
             .await?;
-            tables.groups = self.chunks.groups().await?;
         }
         Ok(tables)
     }

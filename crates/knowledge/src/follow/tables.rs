@@ -1,7 +1,7 @@
 //! The tables that searches read: the text index, which is one for all people, and the vectors and
 //! outlines of the people who searched lately.
 
-use onyx_storage::{Group, SourceChange};
+use onyx_storage::SourceChange;
 
 use super::people::PeopleTables;
 use super::person::Update;
@@ -16,7 +16,6 @@ pub(crate) struct SearchTables {
     /// The text index is on the disk, and the system keeps in memory what is read of it.
     pub(crate) text: Option<TextIndex>,
     pub(crate) people: PeopleTables,
-    pub(crate) groups: Vec<Group>,
     /// The change up to which the text index holds changes that are not committed yet.
     pub(super) uncommitted: Option<u64>,
 }

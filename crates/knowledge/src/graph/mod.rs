@@ -16,7 +16,8 @@ use onyx_storage::{ChunkStore, EntityName, EntityRow, Files, GroupId, NameDecisi
 use onyx_types::ScopeSet;
 
 use crate::KnowledgeError;
-use crate::search::{Search, visible};
+use crate::follow::KnownGroups;
+use crate::search::may_see_group;
 use crate::sync::TableSync;
 
 pub(crate) use fact_reader::FactReader;
@@ -28,6 +29,7 @@ pub(crate) struct Graph {
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) sync: Arc<TableSync>,
+    pub(crate) groups: Arc<KnownGroups>,
     pub(crate) facts: Arc<FactReader>,
 }
 
@@ -112,11 +114,8 @@ impl Graph {
 
     /// The groups that a search with these scopes may see.
     async fn groups(&self, scopes: &ScopeSet) -> Result<Vec<GroupId>, KnowledgeError> {
-        let all = self.chunks.groups().await?;
-        let search =
-            Search { text: String::new(), scopes: scopes.clone(), kinds: Vec::new(), limit: 1 };
-        let seen = visible(&all, &search);
-        Ok(all.into_iter().map(|group| group.id).filter(|group| seen.allows(*group)).collect())
+        self.groups.read_new(self.chunks.epoch().await?).await?;
+        Ok(self.groups.ids_where(|group| may_see_group(scopes, group)))
     }
 }
 

@@ -6,7 +6,7 @@ use onyx_storage::{ChunkId, SourceKind};
 use onyx_types::PersonId;
 
 use super::ranking::{Match, RankedChunk};
-use super::{Hit, Search, Searcher, visible};
+use super::{Hit, Search, Searcher};
 use crate::KnowledgeError;
 use crate::follow::outline::ConversationId;
 use crate::text::query::TextQuery;
@@ -32,7 +32,7 @@ impl Searcher {
         };
         let wanted = TextQuery::all_of(text);
         let (mut tables, _) = self.follower.tables_for(person).await?;
-        let seen = visible(&tables.groups, &search);
+        let seen = self.visible(&search);
         let found = match &mut tables.text {
             Some(text) if !seen.is_empty() => text.search(&wanted, &seen, MOST_MESSAGES)?,
             Some(_) | None => Vec::new(),

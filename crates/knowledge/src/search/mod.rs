@@ -9,11 +9,11 @@ mod retrieve;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onyx_storage::{ChunkId, ChunkStore, Group, SourceKey, SourceKind, SourceRow};
+use onyx_storage::{ChunkId, ChunkStore, Group, SourceKind, SourceRow};
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
 
 use crate::KnowledgeError;
-use crate::follow::{ChangeFollower, Lag, SearchTables};
+use crate::follow::{ChangeFollower, KnownGroups, Lag, SearchTables};
 use crate::settings::CurrentSearchSettings;
 use crate::sync::{TableSync, UpToDate};
 use crate::text::query::TextQuery;
@@ -41,6 +41,7 @@ pub(crate) struct Searcher {
     pub(crate) embedders: Arc<Embedders>,
     pub(crate) vectors: Arc<VectorMaker>,
     pub(crate) follower: Arc<ChangeFollower>,
+    pub(crate) groups: Arc<KnownGroups>,
 }
 
 /// A question that was prepared once, because several searches may ask it.
@@ -57,10 +58,10 @@ impl Searcher {
     pub(crate) async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         // New groups must be known, so the latest files and conversations are indexed first.
         self.sync.bring_all_up_to_date().await?;
-        let groups = self.chunks.groups().await?;
-        let own = groups.into_iter().filter(|group| group.person.as_ref() == Some(person));
-        let scopes = own.map(|group| group.scope).chain([Scope::Person, Scope::Shared]);
-        Ok(ScopeSet::new(person.clone(), scopes.collect()))
+        self.groups.read_new(self.chunks.epoch().await?).await?;
+        let mut scopes = self.groups.scopes_of(person);
+        scopes.extend([Scope::Person, Scope::Shared]);
+        Ok(ScopeSet::new(person.clone(), scopes))
     }
 
     /// Searches for what a person typed: words, "phrases" and prefixes*.
@@ -116,7 +117,7 @@ impl Searcher {
         let degraded = degraded.clone();
         let person = search.scopes.person();
         let (mut tables, lag) = self.follower.tables_for(person).await?;
-        let seen = visible(&tables.groups, search);
+        let seen = self.visible(search);
         let partial = lag == Lag::Some || !indexed;
         if seen.is_empty() {
             return Ok(SearchResults { hits: Vec::new(), degraded, partial });
@@ -183,6 +184,12 @@ impl Searcher {
         Ok(ranking.ranked(chosen.unwrap_or(WITH_TOKENS)))
     }
 
+    /// The groups that a search may see. All of its hits are in these groups.
+    fn visible(&self, search: &Search) -> VisibleGroups {
+        let is_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
+        self.groups.ids_where(|group| is_wanted(group.kind) && may_see_group(&search.scopes, group))
+    }
+
     /// The indexed files of a person, sorted by path.
     pub(crate) async fn files(&self, person: &PersonId) -> Result<Vec<SourceRow>, KnowledgeError> {
         self.sync.bring_up_to_date().await?;
@@ -242,8 +249,10 @@ impl Searcher {
             let stored = self.chunks.stored(&ids).await?.into_iter();
             // The chunk table may have changed since the search, so it is checked again what may be
             // seen.
-            let seen =
-                stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
+            let seen = stored.filter(|chunk| {
+                let SourceRow { key, scope, .. } = &chunk.source;
+                may_see(&search.scopes, key.person.as_ref(), scope)
+            });
             hits.extend(seen.filter_map(|chunk| {
                 let RankedChunk { score, found, .. } = *next.get(&chunk.id)?;
                 Some(hit(chunk, score, found, &settings, now))
@@ -292,20 +301,15 @@ impl Searcher {
     }
 }
 
-/// The groups that a search may see. All of its hits are in these groups.
-pub(crate) fn visible(groups: &[Group], search: &Search) -> VisibleGroups {
-    let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
-    let of = |group: &Group| {
-        let key = SourceKey { person: group.person.clone(), path: String::new() };
-        kind_wanted(group.kind) && may_see(search, &key, &group.scope)
-    };
-    groups.iter().filter(|group| of(group)).map(|group| group.id).collect()
+/// Whether searches with these scopes may see the sources of a group.
+pub(crate) fn may_see_group(scopes: &ScopeSet, group: &Group) -> bool {
+    may_see(scopes, group.person.as_ref(), &group.scope)
 }
 
-fn may_see(search: &Search, key: &SourceKey, scope: &Scope) -> bool {
-    let whose = match &key.person {
-        Some(person) => person == search.scopes.person(),
+fn may_see(scopes: &ScopeSet, owner: Option<&PersonId>, scope: &Scope) -> bool {
+    let whose = match owner {
+        Some(person) => person == scopes.person(),
         None => *scope == Scope::Shared,
     };
-    whose && search.scopes.allows(scope)
+    whose && scopes.allows(scope)
 }
