@@ -65,8 +65,8 @@ pub(crate) enum Lag {
 #[derive(Clone, Copy, Debug)]
 enum Purpose<'a> {
     /// A search of this person is about to read the tables, so the text index commits at once, and
-    /// the person's tables are loaded.
-    Search(&'a PersonId),
+    /// the person's tables are loaded. The position is that of the chunk table when it began.
+    Search { person: &'a PersonId, position: &'a StorePosition },
     /// Nobody waits. The text index commits at the end or after many changes, because every commit
     /// creates a segment that must be merged later. No tables are loaded.
     Background,
@@ -76,7 +76,7 @@ impl Purpose<'_> {
     /// The tables in memory that are needed.
     fn wanted(self) -> Vec<TablesKey> {
         match self {
-            Self::Search(person) => vec![TablesKey::of(Some(person)), TablesKey::Shared],
+            Self::Search { person, .. } => vec![TablesKey::of(Some(person)), TablesKey::Shared],
             Self::Background => Vec::new(),
         }
     }
@@ -125,13 +125,15 @@ impl ChangeFollower {
         Arc::clone(&self.tables).lock_owned().await
     }
 
-    /// The tables for a search of a person. They are up to date, unless that took too long.
+    /// The tables for a search of a person. They are at least as new as the position, unless that
+    /// took too long.
     pub(crate) async fn tables_for(
         &self,
         person: &PersonId,
+        position: &StorePosition,
     ) -> Result<(OwnedMutexGuard<SearchTables>, Lag), KnowledgeError> {
         let _in_use = self.hold(person);
-        let purpose = Purpose::Search(person);
+        let purpose = Purpose::Search { person, position };
         let mut tables = self.lock().await;
         if !purpose.wanted().iter().all(|key| tables.people.has(key)) {
             drop(tables);
@@ -179,6 +181,24 @@ impl ChangeFollower {
         self.embedders.serving(served_vectors).map(|serving| serving.model)
     }
 
+    /// The position of the chunk table to which the tables are brought. A search has asked for it
+    /// before, so it is asked for again only if another task has brought the tables further since
+    /// then, or has loaded vectors of another model.
+    async fn position_to_reach(
+        &self,
+        tables: &SearchTables,
+        purpose: Purpose<'_>,
+    ) -> Result<StorePosition, KnowledgeError> {
+        if let Purpose::Search { position, .. } = purpose {
+            let model = self.serving_model(position.served_vectors.clone());
+            let loaded = tables.people.vectors_seen().map(|(model, _)| model);
+            if loaded == model.as_deref() && !tables.are_beyond(position) {
+                return Ok(position.clone());
+            }
+        }
+        Ok(self.chunks.standing().await?)
+    }
+
     /// Brings the tables up to date, but stops after `PATIENCE`.
     async fn follow(
         &self,
@@ -186,7 +206,7 @@ impl ChangeFollower {
         purpose: Purpose<'_>,
     ) -> Result<(OwnedMutexGuard<SearchTables>, Lag), KnowledgeError> {
         let began = Instant::now();
-        let standing = self.chunks.standing().await?;
+        let standing = self.position_to_reach(&tables, purpose).await?;
         let (epoch, last) = (standing.epoch, standing.last_change);
         if last == 0 {
             // Nothing was ever indexed, so there is nothing to open.
@@ -214,7 +234,7 @@ impl ChangeFollower {
                 break;
             }
         }
-        let is_read_now = matches!(purpose, Purpose::Search(_));
+        let is_read_now = matches!(purpose, Purpose::Search { .. });
         let due = lag == Lag::None || is_read_now || tables.holds_many_uncommitted();
         if tables.uncommitted.is_some() && due {
             tables = on_a_thread(tables, SearchTables::commit).await?;
@@ -270,7 +290,7 @@ impl ChangeFollower {
             let vectors = self.loader.vectors(&key, model.as_deref()).await?;
             tables.people.set_vectors(&key, vectors);
         }
-        if let Purpose::Search(person) = purpose {
+        if let Purpose::Search { person, .. } = purpose {
             tables.people.note_search(person);
         }
         Ok(tables)

@@ -18,7 +18,7 @@ use onyx_types::ScopeSet;
 use crate::KnowledgeError;
 use crate::follow::KnownGroups;
 use crate::search::may_see_group;
-use crate::sync::TableSync;
+use crate::sync::{TableSync, UpToDate};
 
 pub(crate) use fact_reader::FactReader;
 pub use finder::{FactFinder, FactPassage, FoundFact, FoundFacts};
@@ -63,7 +63,7 @@ impl Graph {
         limit: usize,
     ) -> Result<Vec<EntityRow>, KnowledgeError> {
         self.bring_up_to_date().await?;
-        let groups = self.groups(scopes).await?;
+        let groups = self.groups(scopes);
         let decisions = NameDecisions::read(&*self.files, scopes.person()).await?;
         let part = EntityName::new(part).key;
         let rows = self.chunks.entities(&part, &groups, MOST_ENTITIES).await?;
@@ -89,7 +89,7 @@ impl Graph {
         name: &str,
     ) -> Result<Option<EntityPage>, KnowledgeError> {
         let is_whole = self.bring_up_to_date().await?;
-        let groups = self.groups(scopes).await?;
+        let groups = self.groups(scopes);
         let decisions = NameDecisions::read(&*self.files, scopes.person()).await?;
         let keys = decisions.keys_of(name);
         let mut said = self.chunks.facts_about(&keys, &groups, MOST_FACTS).await?;
@@ -108,14 +108,14 @@ impl Graph {
     /// Indexes the latest texts and looks through them for facts. Returns whether everything was
     /// looked through.
     async fn bring_up_to_date(&self) -> Result<bool, KnowledgeError> {
-        self.sync.bring_all_up_to_date().await?;
+        let UpToDate { position, .. } = self.sync.bring_all_up_to_date().await?;
+        self.groups.read_new(position.epoch).await?;
         self.facts.find_by_rules(Some(PATIENCE)).await
     }
 
     /// The groups that a search with these scopes may see.
-    async fn groups(&self, scopes: &ScopeSet) -> Result<Vec<GroupId>, KnowledgeError> {
-        self.groups.read_new(self.chunks.epoch().await?).await?;
-        Ok(self.groups.ids_where(|group| may_see_group(scopes, group)))
+    fn groups(&self, scopes: &ScopeSet) -> Vec<GroupId> {
+        self.groups.ids_where(|group| may_see_group(scopes, group))
     }
 }
 

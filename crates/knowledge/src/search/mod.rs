@@ -9,7 +9,7 @@ mod retrieve;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onyx_storage::{ChunkId, ChunkStore, Group, SourceKind, SourceRow};
+use onyx_storage::{ChunkId, ChunkStore, Group, SourceKind, SourceRow, StorePosition};
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
 
 use crate::KnowledgeError;
@@ -51,14 +51,24 @@ struct Question {
     degraded: Option<String>,
     /// Whether everything was indexed when the question was asked.
     indexed: bool,
+    /// The position of the chunk table when the question was asked.
+    position: StorePosition,
 }
 
 impl Searcher {
     /// All scopes of the person, and the shared one.
     pub(crate) async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         // New groups must be known, so the latest files and conversations are indexed first.
-        self.sync.bring_all_up_to_date().await?;
-        self.groups.read_new(self.chunks.epoch().await?).await?;
+        let UpToDate { position, .. } = self.sync.bring_all_up_to_date().await?;
+        self.all_scopes_at(person, &position).await
+    }
+
+    async fn all_scopes_at(
+        &self,
+        person: &PersonId,
+        position: &StorePosition,
+    ) -> Result<ScopeSet, KnowledgeError> {
+        self.groups.read_new(position.epoch).await?;
         let mut scopes = self.groups.scopes_of(person);
         scopes.extend([Scope::Person, Scope::Shared]);
         Ok(ScopeSet::new(person.clone(), scopes))
@@ -92,10 +102,10 @@ impl Searcher {
 
     /// Prepares the question, with its vector if meaning is searched for.
     async fn question(&self, text: &str, wanted: &TextQuery) -> Result<Question, KnowledgeError> {
-        let UpToDate { indexed, served } = self.sync.bring_up_to_date().await?;
+        let UpToDate { indexed, position } = self.sync.bring_up_to_date().await?;
         // Phrases and prefixes are matched literally, so meaning is not searched for.
         let (query, degraded) = if wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
-            match self.vectors.query_vector(text, served).await? {
+            match self.vectors.query_vector(text, position.served_vectors.clone()).await? {
                 Ok(query) => (Some(query), None),
                 Err(why) => (None, Some(why)),
             }
@@ -103,20 +113,20 @@ impl Searcher {
             (None, None)
         };
         let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
-        Ok(Question { query, degraded, indexed })
+        Ok(Question { query, degraded, indexed, position })
     }
 
     async fn answer(
         &self,
         search: &Search,
         wanted: &TextQuery,
-        Question { query, degraded, indexed }: &Question,
+        Question { query, degraded, indexed, position }: &Question,
     ) -> Result<SearchResults, KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
         let degraded = degraded.clone();
         let person = search.scopes.person();
-        let (mut tables, lag) = self.follower.tables_for(person).await?;
+        let (mut tables, lag) = self.follower.tables_for(person, position).await?;
         let seen = self.visible(search);
         let partial = lag == Lag::Some || !indexed;
         if seen.is_empty() {
