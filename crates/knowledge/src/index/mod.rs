@@ -59,7 +59,7 @@ struct Parts {
 impl Parts {
     fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
         let IndexSettings { home, chunking } = settings;
-        let Store { chunks, files, ledger, turns, duties, .. } = store;
+        let Store { chunks, files, ledger, turns, duties, steps, .. } = store;
         let (chunks, files) = (|| Arc::clone(&chunks), || Arc::clone(&files));
         let settings = Arc::<CurrentSearchSettings>::default();
         let embedders = Arc::<Embedders>::default();
@@ -107,6 +107,7 @@ impl Parts {
             vectors: Arc::clone(&vectors),
             follower,
             groups: Arc::clone(&groups),
+            steps,
         };
         let graph = Graph {
             chunks: chunks(),

@@ -9,8 +9,9 @@ mod retrieve;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onyx_storage::{ChunkId, ChunkStore, Group, SourceKind, SourceRow, StorePosition};
+use onyx_storage::{ChunkId, ChunkStore, Group, SourceKind, SourceRow, Steps, StorePosition};
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
+use tokio::sync::OwnedMutexGuard;
 
 use crate::KnowledgeError;
 use crate::follow::{ChangeFollower, KnownGroups, Lag, SearchTables};
@@ -32,7 +33,8 @@ pub use retrieve::{Retrieval, RetrievedHits};
 
 const MOST_HITS: usize = 100;
 
-/// Answers searches.
+/// Answers searches. It is cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Searcher {
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -42,6 +44,7 @@ pub(crate) struct Searcher {
     pub(crate) vectors: Arc<VectorMaker>,
     pub(crate) follower: Arc<ChangeFollower>,
     pub(crate) groups: Arc<KnownGroups>,
+    pub(crate) steps: Steps,
 }
 
 /// A question that was prepared once, because several searches may ask it.
@@ -96,7 +99,7 @@ impl Searcher {
         search: &Search,
         wanted: &TextQuery,
     ) -> Result<SearchResults, KnowledgeError> {
-        let question = self.question(&search.text, wanted).await?;
+        let question = Arc::new(self.question(&search.text, wanted).await?);
         self.answer(search, wanted, &question).await
     }
 
@@ -120,17 +123,35 @@ impl Searcher {
         &self,
         search: &Search,
         wanted: &TextQuery,
-        Question { query, degraded, indexed, position }: &Question,
+        question: &Arc<Question>,
     ) -> Result<SearchResults, KnowledgeError> {
+        let person = search.scopes.person();
+        let (tables, lag) = self.follower.tables_for(person, &question.position).await?;
+        let partial = lag == Lag::Some || !question.indexed;
+        let (searcher, search, wanted) = (self.clone(), search.clone(), wanted.clone());
+        let question = Arc::clone(question);
+        // From here on nothing is waited for but the chunk table. It is asked several times, and
+        // each question would change threads twice.
+        let answer = async move { searcher.answer_from(tables, &search, &wanted, &question).await };
+        let (hits, degraded) = self.steps.follow_if_free(answer).await?;
+        Ok(SearchResults { hits, degraded, partial })
+    }
+
+    /// The hits of a search in these tables, and why meaning was not used if it was not.
+    async fn answer_from(
+        &self,
+        mut tables: OwnedMutexGuard<SearchTables>,
+        search: &Search,
+        wanted: &TextQuery,
+        Question { query, degraded, .. }: &Question,
+    ) -> Result<(Vec<Hit>, Option<String>), KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
         let degraded = degraded.clone();
         let person = search.scopes.person();
-        let (mut tables, lag) = self.follower.tables_for(person, position).await?;
         let seen = self.visible(search);
-        let partial = lag == Lag::Some || !indexed;
         if seen.is_empty() {
-            return Ok(SearchResults { hits: Vec::new(), degraded, partial });
+            return Ok((Vec::new(), degraded));
         }
         let by_text = match &mut tables.text {
             Some(text) => text.search(wanted, &seen, candidates)?,
@@ -154,8 +175,7 @@ impl Searcher {
         let found = Candidates { words: &by_text, near, unmeasured: &unmeasured };
         let ranked = self.ranked(search, &tables, query.as_ref(), &found, &seen).await?;
         drop(tables);
-        let hits = self.hits(search, wanted, ranked, limit).await?;
-        Ok(SearchResults { hits, degraded, partial })
+        Ok((self.hits(search, wanted, ranked, limit).await?, degraded))
     }
 
     /// Ranks the candidates and the messages around them by how well they answer the question.
