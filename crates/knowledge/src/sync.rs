@@ -43,8 +43,8 @@ struct SyncState {
 pub(crate) struct UpToDate {
     /// Whether everything is indexed.
     pub(crate) indexed: bool,
-    /// The model whose vectors are used by searches.
-    pub(crate) served: Option<String>,
+    /// The position of the table. A search asks for it here and nowhere else.
+    pub(crate) position: StorePosition,
 }
 
 /// Sessions of one person that begin within this time share one look through the files.
@@ -92,11 +92,10 @@ impl TableSync {
     /// first look through the files.
     pub(crate) async fn bring_up_to_date(self: &Arc<Self>) -> Result<UpToDate, KnowledgeError> {
         self.files.index_waiting().await?;
-        let StorePosition { epoch, served_vectors: served, .. } =
-            self.indexing.chunks.standing().await?;
-        self.notice_loss(epoch);
+        let position = self.indexing.chunks.standing().await?;
+        self.notice_loss(position.epoch);
         if self.state().is_complete {
-            return Ok(UpToDate { indexed: true, served });
+            return Ok(UpToDate { indexed: true, position });
         }
         // Another task may have begun the first look of this process. This task waits a while for
         // it too.
@@ -105,16 +104,21 @@ impl TableSync {
         let first = tokio::time::timeout(FIRST_LOOK, async {
             look.await.map_err(|error| KnowledgeError::Text(error.to_string()))?
         });
-        match first.await {
-            Ok(looked) => looked.map(|()| UpToDate { indexed: self.state().is_complete, served }),
-            Err(_) => Ok(UpToDate { indexed: false, served }),
-        }
+        let indexed = match first.await {
+            Ok(looked) => {
+                looked?;
+                self.state().is_complete
+            }
+            Err(_) => false,
+        };
+        // The look has moved the position.
+        Ok(UpToDate { indexed, position: self.indexing.chunks.standing().await? })
     }
 
     /// Also indexes the sessions that are known to have changed.
-    pub(crate) async fn bring_all_up_to_date(self: &Arc<Self>) -> Result<(), KnowledgeError> {
-        self.bring_up_to_date().await?;
-        self.index_waiting_sessions().await
+    pub(crate) async fn bring_all_up_to_date(self: &Arc<Self>) -> Result<UpToDate, KnowledgeError> {
+        self.index_waiting_sessions().await?;
+        self.bring_up_to_date().await
     }
 
     /// Checks everything. Returns what was found.

@@ -2,7 +2,7 @@
 
 use onyx_storage::GroupId;
 
-/// One flag for each group, by the group's number. There are only few groups.
+/// One flag for each group, by the group's number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VisibleGroups {
     groups: Vec<bool>,

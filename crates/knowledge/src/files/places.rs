@@ -18,10 +18,10 @@ pub(crate) const PERSON_FOLDERS: [&str; 3] = ["memory", "vault", "spaces"];
 
 /// The kind and scope of a file; `None` if the file is not indexed.
 pub(crate) fn place_of(key: &SourceKey) -> Option<PlacedFile> {
-    let parts: Vec<&str> = key.path.split('/').collect();
-    if parts.iter().any(|part| part.starts_with('.')) {
+    if is_hidden(&key.path) {
         return None;
     }
+    let parts: Vec<&str> = key.path.split('/').collect();
     // This file describes a source and is not part of the source's text.
     if matches!(parts.as_slice(), [.., "sources", _, "source.json"]) {
         return None;
@@ -37,6 +37,12 @@ pub(crate) fn place_of(key: &SourceKey) -> Option<PlacedFile> {
         ["spaces", space, folder, rest @ ..] => in_space(space, folder, rest),
         _ => None,
     }
+}
+
+/// Whether the name of a file or folder, or that of a folder above it, begins with a dot. Nothing at
+/// such a path is indexed.
+pub(crate) fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
 }
 
 fn in_memory(agent: &str, rest: &[&str]) -> Option<PlacedFile> {

@@ -10,7 +10,7 @@ use onyx_storage::SourceKey;
 use onyx_types::PersonId;
 
 use crate::files::changes::FileChanges;
-use crate::files::places::PERSON_FOLDERS;
+use crate::files::places::{PERSON_FOLDERS, is_hidden};
 use crate::status::Watching;
 
 /// Watches the folders of a home, from the first call of `watch` until it is stopped.
@@ -139,6 +139,11 @@ impl Listener {
         let Some(whole_folders) = folders_too(&event.kind) else { return };
         for path in &event.paths {
             let Some(key) = self.key(path) else { continue };
+            // Files are written under a hidden name and then renamed. The old name is reported too
+            // and is no file any more, so it would count as a folder.
+            if is_hidden(&key.path) {
+                continue;
+            }
             // If a folder is created, removed or moved, all its files change with it.
             if whole_folders && !path.is_file() {
                 match &key.person {
@@ -170,5 +175,60 @@ fn folders_too(kind: &EventKind) -> Option<bool> {
         EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)) => Some(true),
         EventKind::Remove(RemoveKind::File) | EventKind::Modify(_) => Some(false),
         EventKind::Remove(_) | EventKind::Any | EventKind::Other => Some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use onyx_storage::{Area, Expect, Home, Store};
+    use onyx_test_support::wait_for;
+    use onyx_types::SystemClock;
+
+    use super::*;
+    use crate::backlog::Backlog;
+
+    /// Waits until the watch has reported a file, and with it everything that happened before.
+    async fn reported(backlog: &Backlog, path: &str) {
+        wait_for(path, Duration::from_secs(60), async || {
+            let taken = backlog.take_file().await?;
+            let is_it = taken.key.path == path;
+            taken.mark_indexed();
+            is_it.then_some(())
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_written_whole_makes_nobody_look_through_all_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path()).unwrap();
+        let store = Store::open_embedded(home, Arc::new(SystemClock::new())).await.unwrap();
+        let anna: PersonId = "anna".parse().unwrap();
+        let vault = store.files.objects(&Area::Vault(anna.clone())).unwrap();
+        let put = async |name: &str| {
+            vault.put(&name.parse().unwrap(), b"walnut", Expect::Anything).await.unwrap();
+        };
+        put("before.md").await;
+        let backlog = Arc::new(Backlog::new());
+        let changes = Arc::new(FileChanges::new(Arc::clone(&backlog)));
+        let watch = Arc::new(FolderWatch::new(folder.path().to_owned(), changes));
+        watch.watch(vec![anna.clone()]).await;
+        assert_eq!(backlog.take_looks().await.people, BTreeSet::from([anna.clone()]));
+
+        let own = folder.path().join("people/anna/vault");
+        put("new.md").await;
+        put("before.md").await;
+        std::fs::create_dir(own.join(".trash")).unwrap();
+        std::fs::write(own.join("last.md"), "hazelnut").unwrap();
+        reported(&backlog, "vault/last.md").await;
+        assert_eq!(backlog.take_looks().await.people, BTreeSet::new());
+
+        // A folder brings files with it that nobody reported, whatever its name was before.
+        std::fs::rename(own.join(".trash"), own.join("kept")).unwrap();
+        std::fs::write(own.join("last.md"), "hazelnuts").unwrap();
+        reported(&backlog, "vault/last.md").await;
+        assert_eq!(backlog.take_looks().await.people, BTreeSet::from([anna]));
     }
 }

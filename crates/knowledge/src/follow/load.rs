@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use futures::future::try_join;
 use onyx_storage::{
-    ChunkStore, Contents, Group, GroupId, OutlinedChunk, SourceChange, SourceId, StoredVector,
+    ChunkStore, Contents, GroupId, OutlinedChunk, SourceChange, SourceId, StoredVector,
 };
 use onyx_types::Clock;
 
+use super::groups::KnownGroups;
 use super::outline::Outline;
 use super::person::{FollowedOutline, FollowedVectors, PersonTables, TablesKey, Update};
 use super::tables::SearchTables;
@@ -18,6 +19,7 @@ use crate::vectors::VectorSet;
 
 pub(super) struct TablesLoader {
     chunks: Arc<dyn ChunkStore>,
+    groups: Arc<KnownGroups>,
     clock: Arc<dyn Clock>,
 }
 
@@ -25,8 +27,12 @@ pub(super) struct TablesLoader {
 const SOURCES_AT_ONCE: usize = 100;
 
 impl TablesLoader {
-    pub(super) fn new(chunks: Arc<dyn ChunkStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { chunks, clock }
+    pub(super) fn new(
+        chunks: Arc<dyn ChunkStore>,
+        groups: Arc<KnownGroups>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { chunks, groups, clock }
     }
 
     pub(super) async fn load(
@@ -75,6 +81,7 @@ impl TablesLoader {
         &self,
         tables: &SearchTables,
         changes: Vec<SourceChange>,
+        epoch: u64,
     ) -> Result<Vec<Update>, KnowledgeError> {
         let chunks = &self.chunks;
         let of = |wanted: &dyn Fn(&SourceChange) -> bool| -> Vec<SourceId> {
@@ -99,26 +106,24 @@ impl TablesLoader {
                 outlined.entry(chunk.source).or_default().push(chunk);
             }
         }
-        // The groups are read last, so that the group of everything above is among them.
-        let groups = chunks.groups().await?.into_iter().map(|group| (group.id, group));
-        let groups: HashMap<GroupId, Group> = groups.collect();
-        let update = |change: SourceChange| {
+        let group_of = |source: SourceId| -> Option<GroupId> {
+            let group = contents.get(&source).map(|contents| contents.group);
+            let group = group.or_else(|| Some(vectors.get(&source)?.first()?.group));
+            group.or_else(|| Some(outlined.get(&source)?.first()?.group))
+        };
+        let groups: Vec<Option<GroupId>> =
+            changes.iter().map(|change| group_of(change.source)).collect();
+        // New groups are read last, so that the group of everything above is among them.
+        let used: Vec<GroupId> = groups.iter().copied().flatten().collect();
+        self.groups.make_known(&used, epoch).await?;
+        let update = |(change, group): (SourceChange, Option<GroupId>)| {
             let contents = contents.remove(&change.source);
             let vectors = vectors.remove(&change.source).unwrap_or_default();
             let outline = outlined.remove(&change.source).unwrap_or_default();
-            let group = contents.as_ref().map(|contents| contents.group);
-            let group = group.or_else(|| Some(vectors.first()?.group));
-            let group = group.or_else(|| Some(outline.first()?.group));
-            let person = group.and_then(|group| groups.get(&group)).map(|of| of.person.as_ref());
-            Update {
-                key: person.map(TablesKey::of),
-                zone: person.map(|person| zone_of(&*self.clock, person)).unwrap_or_default(),
-                contents,
-                vectors,
-                outline,
-                change,
-            }
+            let key = group.and_then(|group| self.groups.owner_of(group));
+            let zone = key.as_ref().map(|key| zone_of(&*self.clock, key.person()));
+            Update { key, zone: zone.unwrap_or_default(), contents, vectors, outline, change }
         };
-        Ok(changes.into_iter().map(update).collect())
+        Ok(changes.into_iter().zip(groups).map(update).collect())
     }
 }

@@ -3,6 +3,7 @@
 //! the chunks of all people. The vectors and outlines are in memory, and only those of the people
 //! who searched lately.
 
+mod groups;
 mod load;
 pub(crate) mod outline;
 mod people;
@@ -29,6 +30,7 @@ use load::TablesLoader;
 use person::TablesKey;
 use uses::TableUses;
 
+pub(crate) use groups::KnownGroups;
 pub(crate) use person_outline::PersonOutline;
 pub(crate) use tables::SearchTables;
 pub(crate) use uses::TableUse;
@@ -41,6 +43,7 @@ pub(crate) struct ChangeFollower {
     /// The folder of the text index.
     text_folder: PathBuf,
     loader: TablesLoader,
+    groups: Arc<KnownGroups>,
     uses: TableUses,
     /// This lock is held while a search loads a person's tables. It is taken before that of the
     /// tables.
@@ -62,8 +65,8 @@ pub(crate) enum Freshness {
 #[derive(Clone, Copy, Debug)]
 enum Purpose<'a> {
     /// A search of this person is about to read the tables, so the text index commits at once, and
-    /// the person's tables are loaded.
-    Search(&'a PersonId),
+    /// the person's tables are loaded. The position is that of the chunk table when it began.
+    Search { person: &'a PersonId, position: &'a StorePosition },
     /// Nobody waits. The text index commits at the end or after many changes, because every commit
     /// creates a segment that must be merged later. No tables are loaded.
     Background,
@@ -73,7 +76,7 @@ impl Purpose<'_> {
     /// The tables in memory that are needed.
     fn wanted(self) -> Vec<TablesKey> {
         match self {
-            Self::Search(person) => vec![TablesKey::of(Some(person)), TablesKey::Shared],
+            Self::Search { person, .. } => vec![TablesKey::of(Some(person)), TablesKey::Shared],
             Self::Background => Vec::new(),
         }
     }
@@ -88,11 +91,13 @@ impl ChangeFollower {
         chunks: Arc<dyn ChunkStore>,
         embedders: Arc<Embedders>,
         settings: Arc<CurrentSearchSettings>,
+        groups: Arc<KnownGroups>,
         clock: Arc<dyn Clock>,
         text_folder: PathBuf,
     ) -> Self {
         Self {
-            loader: TablesLoader::new(Arc::clone(&chunks), clock),
+            loader: TablesLoader::new(Arc::clone(&chunks), Arc::clone(&groups), clock),
+            groups,
             chunks,
             embedders,
             settings,
@@ -120,13 +125,15 @@ impl ChangeFollower {
         Arc::clone(&self.tables).lock_owned().await
     }
 
-    /// The tables for a search of a person. They are up to date, unless that took too long.
+    /// The tables for a search of a person. They are at least as new as the position, unless that
+    /// took too long.
     pub(crate) async fn tables_for(
         &self,
         person: &PersonId,
+        position: &StorePosition,
     ) -> Result<(OwnedMutexGuard<SearchTables>, Freshness), KnowledgeError> {
         let _in_use = self.hold(person);
-        let purpose = Purpose::Search(person);
+        let purpose = Purpose::Search { person, position };
         let mut tables = self.lock().await;
         if !purpose.wanted().iter().all(|key| tables.people.has(key)) {
             drop(tables);
@@ -174,6 +181,24 @@ impl ChangeFollower {
         self.embedders.serving(served_vectors).map(|serving| serving.model)
     }
 
+    /// The position of the chunk table to which the tables are brought. A search has asked for it
+    /// before, so it is asked for again only if another task has brought the tables further since
+    /// then, or has loaded vectors of another model.
+    async fn position_to_reach(
+        &self,
+        tables: &SearchTables,
+        purpose: Purpose<'_>,
+    ) -> Result<StorePosition, KnowledgeError> {
+        if let Purpose::Search { position, .. } = purpose {
+            let model = self.serving_model(position.served_vectors.clone());
+            let loaded = tables.people.vectors_seen().map(|(model, _)| model);
+            if loaded == model.as_deref() && !tables.are_beyond(position) {
+                return Ok(position.clone());
+            }
+        }
+        Ok(self.chunks.standing().await?)
+    }
+
     /// Brings the tables up to date, but stops after `PATIENCE`.
     async fn follow(
         &self,
@@ -181,8 +206,8 @@ impl ChangeFollower {
         purpose: Purpose<'_>,
     ) -> Result<(OwnedMutexGuard<SearchTables>, Freshness), KnowledgeError> {
         let began = Instant::now();
-        let standing = self.chunks.standing().await?;
-        let last = standing.last_change;
+        let standing = self.position_to_reach(&tables, purpose).await?;
+        let (epoch, last) = (standing.epoch, standing.last_change);
         if last == 0 {
             // Nothing was ever indexed, so there is nothing to open.
             let mut tables = tables;
@@ -191,6 +216,9 @@ impl ChangeFollower {
             return Ok((tables, Freshness::Current));
         }
         let tables = self.open_text(tables, &standing).await?;
+        // The text index may hold chunks from before this process started, and no change names their
+        // groups again.
+        self.groups.make_known(&[], epoch).await?;
         let mut tables = self.open_people(tables, standing, purpose).await?;
         let mut freshness = Freshness::Current;
         while tables.seen() < last {
@@ -198,7 +226,7 @@ impl ChangeFollower {
             if changes.is_empty() {
                 break;
             }
-            let updates = self.loader.updates(&tables, changes).await?;
+            let updates = self.loader.updates(&tables, changes, epoch).await?;
             tables = on_a_thread(tables, move |tables| tables.take(&updates)).await?;
             // What has seen every change is not behind, however long that took.
             if tables.seen() < last && began.elapsed() > PATIENCE {
@@ -206,11 +234,10 @@ impl ChangeFollower {
                 break;
             }
         }
-        let is_read_now = matches!(purpose, Purpose::Search(_));
+        let is_read_now = matches!(purpose, Purpose::Search { .. });
         let due = freshness == Freshness::Current || is_read_now || tables.holds_many_uncommitted();
         if tables.uncommitted.is_some() && due {
             tables = on_a_thread(tables, SearchTables::commit).await?;
-            tables.groups = self.chunks.groups().await?;
         }
         tables.people.evict(self.settings.get().most_table_bytes, &self.uses);
         self.note_loaded(&tables);
@@ -236,7 +263,6 @@ impl ChangeFollower {
                 Ok(())
             })
             .await?;
-            tables.groups = self.chunks.groups().await?;
         }
         Ok(tables)
     }
@@ -264,7 +290,7 @@ impl ChangeFollower {
             let vectors = self.loader.vectors(&key, model.as_deref()).await?;
             tables.people.set_vectors(&key, vectors);
         }
-        if let Purpose::Search(person) = purpose {
+        if let Purpose::Search { person, .. } = purpose {
             tables.people.note_search(person);
         }
         Ok(tables)

@@ -1,7 +1,7 @@
 //! The tables that searches read: the text index, which is one for all people, and the vectors and
 //! outlines of the people who searched lately.
 
-use onyx_storage::{Group, SourceChange};
+use onyx_storage::{SourceChange, StorePosition};
 
 use super::people::PeopleTables;
 use super::person::Update;
@@ -16,7 +16,6 @@ pub(crate) struct SearchTables {
     /// The text index is on the disk, and the system keeps in memory what is read of it.
     pub(crate) text: Option<TextIndex>,
     pub(crate) people: PeopleTables,
-    pub(crate) groups: Vec<Group>,
     /// The change up to which the text index holds changes that are not committed yet.
     pub(super) uncommitted: Option<u64>,
 }
@@ -26,6 +25,14 @@ impl SearchTables {
     pub(super) fn seen(&self) -> u64 {
         let text = self.text_seen();
         self.people.seen().map_or(text, |people| people.min(text))
+    }
+
+    /// Whether the tables have seen more than a reader who was at this position.
+    pub(super) fn are_beyond(&self, position: &StorePosition) -> bool {
+        let epoch = self.text.as_ref().map(|text| text.followed.epoch);
+        let people = self.people.seen().unwrap_or_default();
+        epoch.is_some_and(|epoch| epoch != position.epoch)
+            || self.text_seen().max(people) > position.last_change
     }
 
     pub(super) fn holds_many_uncommitted(&self) -> bool {

@@ -1,13 +1,11 @@
 //! Looks through texts for facts, with rules in everything that changed and with a model
 //! (`reading.rs`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use onyx_storage::{
-    ChunkFacts, ChunkId, ChunkStore, Duties, Group, GroupId, SourceKind, StoredChunk,
-};
+use onyx_storage::{ChunkFacts, ChunkId, ChunkStore, Duties, SourceKind, StoredChunk};
 use onyx_types::{Clock, Timestamp};
 
 use super::finder::FactFinder;
@@ -93,13 +91,9 @@ impl FactReader {
                 .filter(|change| change.text_seq > after)
                 .map(|change| change.source)
                 .collect();
-            let groups: HashMap<GroupId, Group> =
-                chunks.groups().await?.into_iter().map(|group| (group.id, group)).collect();
-            let ids: Vec<ChunkId> = {
-                let contents = chunks.contents(&changed).await?.into_iter().flatten();
-                let known = contents.filter(|contents| groups.contains_key(&contents.group));
-                known.flat_map(|contents| contents.chunks).map(|(id, _)| id).collect()
-            };
+            let contents = chunks.contents(&changed).await?.into_iter().flatten();
+            let ids: Vec<ChunkId> =
+                contents.flat_map(|contents| contents.chunks).map(|(id, _)| id).collect();
             let stored = chunks.stored(&ids).await?;
             let found = stored.iter().filter(|chunk| has_facts(chunk.source.kind));
             let found = found.map(|chunk| by_rules(chunk, &*self.clock));

@@ -16,8 +16,9 @@ use onyx_storage::{ChunkStore, EntityName, EntityRow, Files, GroupId, NameDecisi
 use onyx_types::ScopeSet;
 
 use crate::KnowledgeError;
-use crate::search::{Search, visible};
-use crate::sync::TableSync;
+use crate::follow::KnownGroups;
+use crate::search::may_see_group;
+use crate::sync::{TableSync, UpToDate};
 
 pub(crate) use fact_reader::FactReader;
 pub use finder::{FactFinder, FactPassage, FoundFact, FoundFacts};
@@ -28,6 +29,7 @@ pub(crate) struct Graph {
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) sync: Arc<TableSync>,
+    pub(crate) groups: Arc<KnownGroups>,
     pub(crate) facts: Arc<FactReader>,
 }
 
@@ -61,7 +63,7 @@ impl Graph {
         limit: usize,
     ) -> Result<Vec<EntityRow>, KnowledgeError> {
         self.bring_up_to_date().await?;
-        let groups = self.groups(scopes).await?;
+        let groups = self.groups(scopes);
         let decisions = NameDecisions::read(&*self.files, scopes.person()).await?;
         let part = EntityName::new(part).key;
         let rows = self.chunks.entities(&part, &groups, MOST_ENTITIES).await?;
@@ -87,7 +89,7 @@ impl Graph {
         name: &str,
     ) -> Result<Option<EntityPage>, KnowledgeError> {
         let is_whole = self.bring_up_to_date().await?;
-        let groups = self.groups(scopes).await?;
+        let groups = self.groups(scopes);
         let decisions = NameDecisions::read(&*self.files, scopes.person()).await?;
         let keys = decisions.keys_of(name);
         let mut said = self.chunks.facts_about(&keys, &groups, MOST_FACTS).await?;
@@ -106,17 +108,14 @@ impl Graph {
     /// Indexes the latest texts and looks through them for facts. Returns whether everything was
     /// looked through.
     async fn bring_up_to_date(&self) -> Result<bool, KnowledgeError> {
-        self.sync.bring_all_up_to_date().await?;
+        let UpToDate { position, .. } = self.sync.bring_all_up_to_date().await?;
+        self.groups.read_new(position.epoch).await?;
         self.facts.find_by_rules(Some(PATIENCE)).await
     }
 
     /// The groups that a search with these scopes may see.
-    async fn groups(&self, scopes: &ScopeSet) -> Result<Vec<GroupId>, KnowledgeError> {
-        let all = self.chunks.groups().await?;
-        let search =
-            Search { text: String::new(), scopes: scopes.clone(), kinds: Vec::new(), limit: 1 };
-        let seen = visible(&all, &search);
-        Ok(all.into_iter().map(|group| group.id).filter(|group| seen.allows(*group)).collect())
+    fn groups(&self, scopes: &ScopeSet) -> Vec<GroupId> {
+        self.groups.ids_where(|group| may_see_group(scopes, group))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::files::changes::{FileChanges, WrittenPlace};
 use crate::files::indexer::{FileIndexer, SyncReport};
 use crate::files::observe::ObservedFiles;
 use crate::files::watch::FolderWatch;
-use crate::follow::ChangeFollower;
+use crate::follow::{ChangeFollower, KnownGroups};
 use crate::graph::{EntityPage, FactFinder, FactReader, Graph};
 use crate::indexing::Indexing;
 use crate::search::{Hit, Retrieval, RetrievedHits, Search, SearchResults, Searcher};
@@ -59,7 +59,7 @@ struct Parts {
 impl Parts {
     fn new(store: Store, clock: Arc<dyn Clock>, settings: IndexSettings) -> Self {
         let IndexSettings { home, chunking } = settings;
-        let Store { chunks, files, ledger, turns, duties, .. } = store;
+        let Store { chunks, files, ledger, turns, duties, steps, .. } = store;
         let (chunks, files) = (|| Arc::clone(&chunks), || Arc::clone(&files));
         let settings = Arc::<CurrentSearchSettings>::default();
         let embedders = Arc::<Embedders>::default();
@@ -67,10 +67,12 @@ impl Parts {
         let changes = Arc::new(FileChanges::new(Arc::clone(&backlog)));
         let indexing = Indexing::new(chunks(), Arc::clone(&clock), chunking, embedders.clone());
         let indexing = Arc::new(indexing);
+        let groups = Arc::new(KnownGroups::new(chunks()));
         let follower = Arc::new(ChangeFollower::new(
             chunks(),
             Arc::clone(&embedders),
             Arc::clone(&settings),
+            Arc::clone(&groups),
             Arc::clone(&clock),
             home.join("cache/text"),
         ));
@@ -104,11 +106,14 @@ impl Parts {
             embedders: Arc::clone(&embedders),
             vectors: Arc::clone(&vectors),
             follower,
+            groups: Arc::clone(&groups),
+            steps,
         };
         let graph = Graph {
             chunks: chunks(),
             files: files(),
             sync: Arc::clone(&sync),
+            groups,
             facts: Arc::clone(&facts),
         };
         Self {

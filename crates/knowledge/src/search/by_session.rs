@@ -6,9 +6,10 @@ use onyx_storage::{ChunkId, SourceKind};
 use onyx_types::PersonId;
 
 use super::ranking::{Match, RankedChunk};
-use super::{Hit, Search, Searcher, visible};
+use super::{Hit, Search, Searcher};
 use crate::KnowledgeError;
 use crate::follow::outline::ConversationId;
+use crate::sync::UpToDate;
 use crate::text::query::TextQuery;
 
 /// The most messages that are looked at. They yield a longer list than anybody reads.
@@ -24,15 +25,16 @@ impl Searcher {
         person: &PersonId,
         text: &str,
     ) -> Result<Vec<Hit>, KnowledgeError> {
+        let UpToDate { position, .. } = self.sync.bring_all_up_to_date().await?;
         let search = Search {
             text: text.to_owned(),
-            scopes: self.all_scopes(person).await?,
+            scopes: self.all_scopes_at(person, &position).await?,
             kinds: vec![SourceKind::Session],
             limit: MOST_SESSIONS,
         };
         let wanted = TextQuery::all_of(text);
-        let (mut tables, _) = self.follower.tables_for(person).await?;
-        let seen = visible(&tables.groups, &search);
+        let (mut tables, _) = self.follower.tables_for(person, &position).await?;
+        let seen = self.visible(&search);
         let found = match &mut tables.text {
             Some(text) if !seen.is_empty() => text.search(&wanted, &seen, MOST_MESSAGES)?,
             Some(_) | None => Vec::new(),

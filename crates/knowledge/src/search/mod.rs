@@ -9,11 +9,12 @@ mod retrieve;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onyx_storage::{ChunkId, ChunkStore, Group, SourceKey, SourceKind, SourceRow};
+use onyx_storage::{ChunkId, ChunkStore, Group, SourceKind, SourceRow, Steps, StorePosition};
 use onyx_types::{Clock, PersonId, Scope, ScopeSet};
+use tokio::sync::OwnedMutexGuard;
 
 use crate::KnowledgeError;
-use crate::follow::{ChangeFollower, Freshness, SearchTables};
+use crate::follow::{ChangeFollower, Freshness, KnownGroups, SearchTables};
 use crate::settings::CurrentSearchSettings;
 use crate::sync::{TableSync, UpToDate};
 use crate::text::query::TextQuery;
@@ -32,7 +33,8 @@ pub use retrieve::{Retrieval, RetrievedHits};
 
 const MOST_HITS: usize = 100;
 
-/// Answers searches.
+/// Answers searches. It is cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Searcher {
     pub(crate) chunks: Arc<dyn ChunkStore>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -41,6 +43,8 @@ pub(crate) struct Searcher {
     pub(crate) embedders: Arc<Embedders>,
     pub(crate) vectors: Arc<VectorMaker>,
     pub(crate) follower: Arc<ChangeFollower>,
+    pub(crate) groups: Arc<KnownGroups>,
+    pub(crate) steps: Steps,
 }
 
 /// A question that was prepared once, because several searches may ask it.
@@ -50,17 +54,27 @@ struct Question {
     degraded: Option<String>,
     /// Whether everything was indexed when the question was asked.
     indexed: bool,
+    /// The position of the chunk table when the question was asked.
+    position: StorePosition,
 }
 
 impl Searcher {
     /// All scopes of the person, and the shared one.
     pub(crate) async fn all_scopes(&self, person: &PersonId) -> Result<ScopeSet, KnowledgeError> {
         // New groups must be known, so the latest files and conversations are indexed first.
-        self.sync.bring_all_up_to_date().await?;
-        let groups = self.chunks.groups().await?;
-        let own = groups.into_iter().filter(|group| group.person.as_ref() == Some(person));
-        let scopes = own.map(|group| group.scope).chain([Scope::Person, Scope::Shared]);
-        Ok(ScopeSet::new(person.clone(), scopes.collect()))
+        let UpToDate { position, .. } = self.sync.bring_all_up_to_date().await?;
+        self.all_scopes_at(person, &position).await
+    }
+
+    async fn all_scopes_at(
+        &self,
+        person: &PersonId,
+        position: &StorePosition,
+    ) -> Result<ScopeSet, KnowledgeError> {
+        self.groups.read_new(position.epoch).await?;
+        let mut scopes = self.groups.scopes_of(person);
+        scopes.extend([Scope::Person, Scope::Shared]);
+        Ok(ScopeSet::new(person.clone(), scopes))
     }
 
     /// Searches for what a person typed: words, "phrases" and prefixes*.
@@ -85,16 +99,16 @@ impl Searcher {
         search: &Search,
         wanted: &TextQuery,
     ) -> Result<SearchResults, KnowledgeError> {
-        let question = self.question(&search.text, wanted).await?;
+        let question = Arc::new(self.question(&search.text, wanted).await?);
         self.answer(search, wanted, &question).await
     }
 
     /// Prepares the question, with its vector if meaning is searched for.
     async fn question(&self, text: &str, wanted: &TextQuery) -> Result<Question, KnowledgeError> {
-        let UpToDate { indexed, served } = self.sync.bring_up_to_date().await?;
+        let UpToDate { indexed, position } = self.sync.bring_up_to_date().await?;
         // Phrases and prefixes are matched literally, so meaning is not searched for.
         let (query, degraded) = if wanted.phrases.is_empty() && wanted.beginnings.is_empty() {
-            match self.vectors.query_vector(text, served).await? {
+            match self.vectors.query_vector(text, position.served_vectors.clone()).await? {
                 Ok(query) => (Some(query), None),
                 Err(why) => (None, Some(why)),
             }
@@ -102,24 +116,42 @@ impl Searcher {
             (None, None)
         };
         let degraded = degraded.or(query.as_ref().and_then(|query| query.incomplete.clone()));
-        Ok(Question { query, degraded, indexed })
+        Ok(Question { query, degraded, indexed, position })
     }
 
     async fn answer(
         &self,
         search: &Search,
         wanted: &TextQuery,
-        Question { query, degraded, indexed }: &Question,
+        question: &Arc<Question>,
     ) -> Result<SearchResults, KnowledgeError> {
+        let person = search.scopes.person();
+        let (tables, freshness) = self.follower.tables_for(person, &question.position).await?;
+        let partial = freshness == Freshness::Behind || !question.indexed;
+        let (searcher, search, wanted) = (self.clone(), search.clone(), wanted.clone());
+        let question = Arc::clone(question);
+        // From here on nothing is waited for but the chunk table. It is asked several times, and
+        // each question would change threads twice.
+        let answer = async move { searcher.answer_from(tables, &search, &wanted, &question).await };
+        let (hits, degraded) = self.steps.follow_if_free(answer).await?;
+        Ok(SearchResults { hits, degraded, partial })
+    }
+
+    /// The hits of a search in these tables, and why meaning was not used if it was not.
+    async fn answer_from(
+        &self,
+        mut tables: OwnedMutexGuard<SearchTables>,
+        search: &Search,
+        wanted: &TextQuery,
+        Question { query, degraded, .. }: &Question,
+    ) -> Result<(Vec<Hit>, Option<String>), KnowledgeError> {
         let limit = search.limit.clamp(1, MOST_HITS);
         let candidates = CANDIDATES.max(limit);
         let degraded = degraded.clone();
         let person = search.scopes.person();
-        let (mut tables, freshness) = self.follower.tables_for(person).await?;
-        let seen = visible(&tables.groups, search);
-        let partial = freshness == Freshness::Behind || !indexed;
+        let seen = self.visible(search);
         if seen.is_empty() {
-            return Ok(SearchResults { hits: Vec::new(), degraded, partial });
+            return Ok((Vec::new(), degraded));
         }
         let by_text = match &mut tables.text {
             Some(text) => text.search(wanted, &seen, candidates)?,
@@ -143,8 +175,7 @@ impl Searcher {
         let found = Candidates { words: &by_text, near, unmeasured: &unmeasured };
         let ranked = self.ranked(search, &tables, query.as_ref(), &found, &seen).await?;
         drop(tables);
-        let hits = self.hits(search, wanted, ranked, limit).await?;
-        Ok(SearchResults { hits, degraded, partial })
+        Ok((self.hits(search, wanted, ranked, limit).await?, degraded))
     }
 
     /// Ranks the candidates and the messages around them by how well they answer the question.
@@ -181,6 +212,12 @@ impl Searcher {
         }
         ranking.take_tokens(&near);
         Ok(ranking.ranked(chosen.unwrap_or(WITH_TOKENS)))
+    }
+
+    /// The groups that a search may see. All of its hits are in these groups.
+    fn visible(&self, search: &Search) -> VisibleGroups {
+        let is_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
+        self.groups.ids_where(|group| is_wanted(group.kind) && may_see_group(&search.scopes, group))
     }
 
     /// The indexed files of a person, sorted by path.
@@ -242,8 +279,10 @@ impl Searcher {
             let stored = self.chunks.stored(&ids).await?.into_iter();
             // The chunk table may have changed since the search, so it is checked again what may be
             // seen.
-            let seen =
-                stored.filter(|chunk| may_see(search, &chunk.source.key, &chunk.source.scope));
+            let seen = stored.filter(|chunk| {
+                let SourceRow { key, scope, .. } = &chunk.source;
+                may_see(&search.scopes, key.person.as_ref(), scope)
+            });
             hits.extend(seen.filter_map(|chunk| {
                 let RankedChunk { score, found, .. } = *next.get(&chunk.id)?;
                 Some(hit(chunk, score, found, &settings, now))
@@ -292,20 +331,15 @@ impl Searcher {
     }
 }
 
-/// The groups that a search may see. All of its hits are in these groups.
-pub(crate) fn visible(groups: &[Group], search: &Search) -> VisibleGroups {
-    let kind_wanted = |kind: SourceKind| search.kinds.is_empty() || search.kinds.contains(&kind);
-    let of = |group: &Group| {
-        let key = SourceKey { person: group.person.clone(), path: String::new() };
-        kind_wanted(group.kind) && may_see(search, &key, &group.scope)
-    };
-    groups.iter().filter(|group| of(group)).map(|group| group.id).collect()
+/// Whether searches with these scopes may see the sources of a group.
+pub(crate) fn may_see_group(scopes: &ScopeSet, group: &Group) -> bool {
+    may_see(scopes, group.person.as_ref(), &group.scope)
 }
 
-fn may_see(search: &Search, key: &SourceKey, scope: &Scope) -> bool {
-    let whose = match &key.person {
-        Some(person) => person == search.scopes.person(),
+fn may_see(scopes: &ScopeSet, owner: Option<&PersonId>, scope: &Scope) -> bool {
+    let whose = match owner {
+        Some(person) => person == scopes.person(),
         None => *scope == Scope::Shared,
     };
-    whose && search.scopes.allows(scope)
+    whose && scopes.allows(scope)
 }

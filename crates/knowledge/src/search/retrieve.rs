@@ -1,6 +1,7 @@
 //! Retrieval: texts are found for a message and given to the model without it asking.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures::future::try_join_all;
 use onyx_storage::{ChunkId, SourceKind, SourceRow, StoredChunk};
@@ -79,7 +80,7 @@ impl Searcher {
             .collect();
         let wanted = TextQuery::said(&retrieval.text);
         // The question is embedded once for all scopes.
-        let question = self.question(&retrieval.text, &wanted).await?;
+        let question = Arc::new(self.question(&retrieval.text, &wanted).await?);
         let answers = searches.iter().map(|search| self.answer(search, &wanted, &question));
         let answers = try_join_all(answers).await?;
         let partial = answers.iter().any(|answer| answer.partial);

@@ -28,7 +28,7 @@ use signs::{LONGEST, Signs, VectorSlots};
 /// except for the rounding, which the last ranking corrects.
 const ALL_RANKED: usize = 10_000;
 /// How many candidates the signs select if there are more vectors.
-const PICKED: usize = 600;
+const PICKED: usize = 400;
 
 /// The vectors in slots, each of which holds one. Slots of removed chunks are used again.
 #[derive(Debug, Default)]

@@ -21,7 +21,7 @@ const STEP: usize = 8;
 /// The limits that decide how much a number of the query counts. A number counts 0, 1, 2 or 4, by
 /// how many of these limits it reaches when measured in average sizes. With equal weights three
 /// times as many candidates would be needed to miss as few.
-const WEIGHED: [f32; 3] = [0.25, 0.75, 1.5];
+const WEIGHED: [f32; 3] = [0.5, 0.75, 1.5];
 /// The longest vector whose differing signs can be counted.
 pub(crate) const LONGEST: usize = (1 << DIGITS) / (1 << (WEIGHED.len() - 1)) - 1;
 

@@ -1,7 +1,9 @@
 //! Tests the search by words.
 
+use std::sync::{Arc, Mutex};
+
 use onyx_storage::SourceKind;
-use onyx_types::{MatchType, Origin, Scope};
+use onyx_types::{Clock, MatchType, Now, Origin, PersonId, Scope, SystemClock, Zone};
 
 use crate::world::World;
 
@@ -153,4 +155,37 @@ async fn titles_headings_and_dates_are_part_of_what_is_found() {
     world.write("people/anna/vault/x.md", "# Insurance\n\n## Bicycle\n\nThe number is 4711.\n");
     assert_eq!(world.paths("2026-01-05").await[0], "memory/main/daily/2026-01-05.md");
     assert_eq!(world.paths("bicycle insurance").await[0], "vault/x.md");
+}
+
+/// A clock that notes the names of the threads that ask for a time zone, as a search does between
+/// its questions to the chunk table.
+#[derive(Debug, Default)]
+struct ThreadNotes {
+    clock: SystemClock,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Clock for ThreadNotes {
+    fn now(&self) -> Now {
+        self.clock.now()
+    }
+
+    fn zone_of(&self, person: &PersonId) -> Zone {
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        self.asked.lock().unwrap().push(name);
+        self.clock.zone_of(person)
+    }
+}
+
+/// The chunk table is asked several times for a search, and handing each question to another thread
+/// costs more than most answers.
+#[tokio::test]
+async fn a_search_is_answered_on_the_thread_that_reads_the_table() {
+    let clock = Arc::new(ThreadNotes::default());
+    let world = World::with_clock(Arc::clone(&clock) as _).await;
+    world.write("people/anna/vault/a.md", "walnut cake");
+    world.index.catch_up().await.unwrap();
+    clock.asked.lock().unwrap().clear();
+    assert_eq!(world.paths("walnut").await, ["vault/a.md"]);
+    assert_eq!(*clock.asked.lock().unwrap(), ["onyx-disk"]);
 }

@@ -1,10 +1,10 @@
 //! Tests that what was just written is ranked correctly, however long its vector takes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use onyx_knowledge::Search;
-use onyx_storage::Area;
+use onyx_storage::{Area, SourceKey};
 use onyx_types::{Cancel, Embedder, EmbedderIdentity, MatchType, ModelFailure};
 use tokio::sync::Semaphore;
 
@@ -94,4 +94,73 @@ async fn what_has_no_vector_yet_is_ranked_by_its_words() {
     world.index.catch_up().await.unwrap();
     assert_eq!(search(&world, "cellar code 9922").await[0], (log(9), MatchType::Hybrid));
     assert_eq!(search(&world, "attic ladder").await[0], (log(3), MatchType::Hybrid));
+}
+
+/// An embedder that does some work before it makes the vector of a question, once.
+struct Meanwhile {
+    meaning: Meaning,
+    work: Mutex<Option<BoxFuture<'static, ()>>>,
+}
+
+impl Embedder for Meanwhile {
+    fn identity(&self) -> EmbedderIdentity {
+        self.meaning.identity()
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
+        let work = self.work.lock().unwrap().take();
+        Box::pin(async move {
+            if let Some(work) = work {
+                work.await;
+            }
+            self.meaning.embed(texts).await
+        })
+    }
+}
+
+/// A home with one note that has been searched, and an embedder.
+async fn searched() -> (Arc<World>, Arc<Meanwhile>) {
+    let world = Arc::new(World::new().await);
+    world.write("people/anna/vault/old.md", "a walnut cake");
+    let embedder = Arc::new(Meanwhile { meaning: Meaning::default(), work: Mutex::default() });
+    world.index.set_embedder(Some(Arc::clone(&embedder) as _));
+    world.index.catch_up().await.unwrap();
+    assert_eq!(world.paths("walnut").await, ["vault/old.md"]);
+    (world, embedder)
+}
+
+/// Writes a note like the old one to the chunk table, past everybody who could report it.
+async fn write_unreported(world: &World) {
+    let of = |path: &str| SourceKey { person: Some("anna".parse().unwrap()), path: path.into() };
+    let chunks = &world.store.chunks;
+    let mut row = chunks.source(&of("vault/old.md")).await.unwrap().unwrap();
+    let texts = chunks.chunks(&row.key).await.unwrap();
+    row.key = of("vault/new.md");
+    chunks.replace(&row, &texts).await.unwrap();
+}
+
+/// Asking the chunk table where it stands is work that every search does, so it does it once.
+#[tokio::test]
+async fn a_search_asks_where_the_table_stands_before_its_question_is_embedded_and_not_again() {
+    let (world, embedder) = searched().await;
+    let other = Arc::clone(&world);
+    let work = async move { write_unreported(&other).await };
+    *embedder.work.lock().unwrap() = Some(Box::pin(work));
+    assert_eq!(world.paths("walnut").await, ["vault/old.md"]);
+    assert_eq!(world.paths("walnut").await.len(), 2, "the next search begins where it stands now");
+}
+
+#[tokio::test]
+async fn a_search_that_another_one_overtook_leaves_the_tables_as_they_are() {
+    let (world, embedder) = searched().await;
+    let other = Arc::clone(&world);
+    let work = async move {
+        write_unreported(&other).await;
+        assert_eq!(other.paths("\"walnut\"").await.len(), 2);
+    };
+    *embedder.work.lock().unwrap() = Some(Box::pin(work));
+    // A text index that is made anew loses whatever else is in its folder.
+    world.write("cache/text/witness", "");
+    assert_eq!(world.paths("walnut").await.len(), 2);
+    assert!(world.path("cache/text/witness").exists());
 }

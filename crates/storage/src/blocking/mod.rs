@@ -47,7 +47,8 @@ impl Blocking {
             return work();
         }
         let failed = |_| StoreError::Failed("work on the disk broke off".to_owned());
-        self.elsewhere(&self.permits, work).await.unwrap_or_else(|panic| Err(failed(panic)))
+        let permit = acquire(&self.permits).await;
+        self.elsewhere(permit, work).await.unwrap_or_else(|panic| Err(failed(panic)))
     }
 
     /// Runs several steps on one thread, which itself waits for each of them, because handing over
@@ -59,22 +60,43 @@ impl Blocking {
         if may_wait_here() {
             return steps.await;
         }
+        let permit = acquire(&self.step_permits).await;
+        self.follow_with(permit, steps).await
+    }
+
+    /// Runs several steps as `follow` does if a thread is free for them, else where they are.
+    async fn follow_if_free<T: Send + 'static>(
+        &self,
+        steps: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        if may_wait_here() {
+            return steps.await;
+        }
+        match Arc::clone(&self.step_permits).try_acquire_owned() {
+            Ok(permit) => self.follow_with(Some(permit), steps).await,
+            Err(_) => steps.await,
+        }
+    }
+
+    async fn follow_with<T: Send + 'static>(
+        &self,
+        permit: Option<OwnedSemaphorePermit>,
+        steps: impl Future<Output = T> + Send + 'static,
+    ) -> T {
         let runtime = Handle::current();
         let work = move || {
             let _here = WaitHere::new();
             runtime.block_on(steps)
         };
-        let followed = self.elsewhere(&self.step_permits, work).await;
+        let followed = self.elsewhere(permit, work).await;
         followed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     async fn elsewhere<T: Send + 'static>(
         &self,
-        permits: &Arc<Semaphore>,
+        permit: Option<OwnedSemaphorePermit>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> std::thread::Result<T> {
-        // Acquiring cannot fail, because the semaphore is never closed.
-        let permit = Arc::clone(permits).acquire_owned().await.ok();
         let (sender, told) = oneshot::channel();
         let task = Task { _permit: permit, state: Some(State::Waiting(work)), sender };
         let mut task: Box<dyn Work> = Box::new(task);
@@ -85,6 +107,11 @@ impl Blocking {
         }
         told.await.unwrap_or_else(|error| Err(Box::new(error)))
     }
+}
+
+/// Acquiring cannot fail, because the semaphores are never closed.
+async fn acquire(permits: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(permits).acquire_owned().await.ok()
 }
 
 struct Task<T, F> {
@@ -166,6 +193,18 @@ impl Steps {
             None => steps.await,
         }
     }
+
+    /// Runs the steps as `follow` does if that can begin at once, else as they come. Steps that hold
+    /// a lock must be run so, because steps on all of the threads may be waiting for it.
+    pub async fn follow_if_free<T: Send + 'static>(
+        &self,
+        steps: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        match &self.0 {
+            Some(blocking) => blocking.follow_if_free(steps).await,
+            None => steps.await,
+        }
+    }
 }
 
 /// Locks the mutex, also if a thread panicked while it held the lock. That is safe, because every
@@ -239,6 +278,29 @@ mod tests {
             Ok(())
         };
         blocking.run(free).await.unwrap();
+        waiting.join_all().await;
+    }
+
+    #[tokio::test]
+    async fn steps_that_hold_a_lock_go_on_although_all_threads_wait_for_it() {
+        let steps = Steps::on_one_thread(Blocking::new());
+        let elsewhere = steps.follow_if_free(async { thread() }).await;
+        assert_ne!(elsewhere, thread());
+        let held = Arc::new(tokio::sync::Mutex::new(()));
+        let holder = Arc::clone(&held).lock_owned().await;
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..AT_ONCE {
+            let (steps, held) = (steps.clone(), Arc::clone(&held));
+            waiting
+                .spawn(async move { steps.follow(async move { drop(held.lock().await) }).await });
+        }
+        tokio::task::yield_now().await;
+        let answer = steps.follow_if_free(async move {
+            drop(holder);
+            thread()
+        });
+        let answered = tokio::time::timeout(Duration::from_secs(60), answer).await;
+        assert_eq!(answered, Ok(thread()));
         waiting.join_all().await;
     }
 

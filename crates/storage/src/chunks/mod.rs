@@ -319,7 +319,16 @@ pub trait ChunkStore: Send + Sync {
     /// removed.
     async fn contents(&self, sources: &[SourceId]) -> Result<Vec<Option<Contents>>, StoreError>;
 
-    async fn groups(&self) -> Result<Vec<Group>, StoreError>;
+    /// Lists groups in the order of their ids, after a group. The first id is 1. A group is never
+    /// changed or removed within an epoch, so a reader may remember those it has read, as far as
+    /// `groups_settled_through` says.
+    async fn groups_after(&self, after: GroupId) -> Result<Vec<Group>, StoreError>;
+
+    /// Returns the id up to which no new group can appear any more, as `settled_through` does for
+    /// chunks. A reader asks this before it reads groups.
+    async fn groups_settled_through(&self) -> Result<GroupId, StoreError> {
+        Ok(GroupId(u32::MAX))
+    }
 
     /// Returns those of the chunks that still exist.
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError>;

@@ -25,18 +25,22 @@ use crate::{
     GroupId, OutlinedChunk, SourceChange, SourceId, SourceKey, SourceRow, Stamp, StoreError,
     StorePosition, StoredChunk, StoredFact, StoredVector,
 };
-use settled::SettledChunks;
+use settled::{NumberedTable, SettledRows};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresChunks {
     database: Database,
     /// Held while it is asked again, because what was read last must also be noted last.
-    settled: Arc<tokio::sync::Mutex<SettledChunks>>,
+    settled: Arc<tokio::sync::Mutex<SettledRows>>,
+    /// Held for the same reason.
+    settled_groups: Arc<tokio::sync::Mutex<SettledRows>>,
 }
 
 impl PostgresChunks {
     pub(crate) fn new(database: Database) -> Self {
-        Self { database, settled: Arc::default() }
+        let settled = |table| Arc::new(tokio::sync::Mutex::new(SettledRows::new(table)));
+        let settled_groups = settled(NumberedTable::Groups);
+        Self { database, settled: settled(NumberedTable::Chunks), settled_groups }
     }
 }
 
@@ -141,8 +145,14 @@ impl ChunkStore for PostgresChunks {
         read::contents(&self.database.client().await?, sources).await
     }
 
-    async fn groups(&self) -> Result<Vec<Group>, StoreError> {
-        read::groups(&self.database.client().await?).await
+    async fn groups_after(&self, after: GroupId) -> Result<Vec<Group>, StoreError> {
+        read::groups_after(&self.database.client().await?, after).await
+    }
+
+    async fn groups_settled_through(&self) -> Result<GroupId, StoreError> {
+        let mut settled = self.settled_groups.lock().await;
+        let through = settled.through(&self.database.client().await?).await?;
+        Ok(GroupId(u32::try_from(through).unwrap_or(u32::MAX)))
     }
 
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError> {
@@ -273,7 +283,7 @@ impl ChunkStore for PostgresChunks {
 
     async fn settled_through(&self) -> Result<ChunkId, StoreError> {
         let mut settled = self.settled.lock().await;
-        settled.through(&self.database.client().await?).await
+        Ok(ChunkId(settled.through(&self.database.client().await?).await?))
     }
 
     async fn keep_facts(&self, found: Vec<ChunkFacts>) -> Result<(), StoreError> {

@@ -179,9 +179,12 @@ pub(super) async fn contents(
     Ok(sources.iter().map(|source| found.get(&source.0).cloned()).collect())
 }
 
-pub(super) async fn groups(client: &impl GenericClient) -> Result<Vec<Group>, StoreError> {
-    let select = "SELECT id, person, scope, kind FROM source_groups ORDER BY id";
-    read_all(&rows(client, select, &[]).await?, |row| {
+pub(super) async fn groups_after(
+    client: &impl GenericClient,
+    after: GroupId,
+) -> Result<Vec<Group>, StoreError> {
+    let select = "SELECT id, person, scope, kind FROM source_groups WHERE id > $1 ORDER BY id";
+    read_all(&rows(client, select, &[&i64::from(after.0)]).await?, |row| {
         Ok(Group {
             id: group(row, 0)?,
             person: person_of(row, 1)?,

@@ -151,8 +151,8 @@ impl ChunkStore for SqliteChunks {
         .await
     }
 
-    async fn groups(&self) -> Result<Vec<Group>, StoreError> {
-        self.run(|connection| read::groups(connection)).await
+    async fn groups_after(&self, after: GroupId) -> Result<Vec<Group>, StoreError> {
+        self.run(move |connection| read::groups_after(connection, after)).await
     }
 
     async fn stored(&self, chunks: &[ChunkId]) -> Result<Vec<StoredChunk>, StoreError> {

@@ -198,10 +198,13 @@ pub(super) fn contents(
     Ok(Some(Contents { group, title, chunks: rows.collect::<Result<_, _>>()? }))
 }
 
-pub(super) fn groups(connection: &Connection) -> Result<Vec<Group>, StoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT id, person, scope, kind FROM groups ORDER BY id")?;
-    let rows = statement.query_map([], |row| {
+pub(super) fn groups_after(
+    connection: &Connection,
+    after: GroupId,
+) -> Result<Vec<Group>, StoreError> {
+    let mut statement = connection
+        .prepare_cached("SELECT id, person, scope, kind FROM groups WHERE id > ?1 ORDER BY id")?;
+    let rows = statement.query_map([after.0], |row| {
         Ok(Group {
             id: GroupId(row.get(0)?),
             person: person_of(row, 1)?,

@@ -305,10 +305,20 @@ pub(crate) async fn sources_alike_share_a_group_and_chunks_know_theirs(on: Backe
     for row in &rows {
         on.chunks.replace(row, &[chunk(1, &row.key.path)]).await.unwrap();
     }
-    let groups = on.chunks.groups().await.unwrap();
+    let groups = on.chunks.groups_after(GroupId(0)).await.unwrap();
     let of = groups.iter().map(|group| (group.person.is_some(), group.kind)).collect::<Vec<_>>();
     let (memory, daily) = (SourceKind::Memory, SourceKind::Daily);
     assert_eq!(of, [(true, memory), (false, memory), (true, daily)]);
+    // Nobody writes now, so whoever has read these groups reads only those that come later.
+    let settled = on.chunks.groups_settled_through().await.unwrap();
+    assert!(settled >= groups[2].id, "{settled:?}");
+    let after = async |group: GroupId| on.chunks.groups_after(group).await.unwrap();
+    assert_eq!(after(groups[0].id).await, groups[1..]);
+    assert_eq!(after(groups[2].id).await, []);
+    let note = SourceRow { kind: SourceKind::Note, ..source(Some("anna"), "e", "1") };
+    on.chunks.replace(&note, &[]).await.unwrap();
+    let new = after(groups[2].id).await;
+    assert_eq!(new.iter().map(|group| group.kind).collect::<Vec<_>>(), [SourceKind::Note]);
     let change = on.chunks.changes(0, 9).await.unwrap();
     let gone = onyx_storage::SourceId(999);
     let contents = on.chunks.contents(&[gone, change[1].source]).await.unwrap();

@@ -43,7 +43,7 @@ async fn source(chunks: &dyn ChunkStore, count: u32) -> (GroupId, Vec<ChunkId>) 
     let rows: Vec<ChunkRow> = (0..count).map(chunk).collect();
     chunks.replace(&row, &rows).await.unwrap();
     let all = chunks.chunks_after(ChunkId(0), count).await.unwrap();
-    let group = chunks.groups().await.unwrap()[0].id;
+    let group = chunks.groups_after(GroupId(0)).await.unwrap()[0].id;
     (group, all.into_iter().map(|chunk| chunk.id).collect())
 }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use onyx_storage::{
     AccountKey, Area, BeginIn, BeginRun, ChunkId, ChunkRow, Delivery, Draft, DraftChange,
-    DraftMove, Expect, InboxRow, JobChange, JobRow, JobSlot, ModelUse, NewUpdate, RunOutcome,
-    Settling, SlotClaim, SlotTrigger, SourceKey, SourceKind, SourceRow, Stamp, Store, StoreError,
+    DraftMove, Expect, GroupId, InboxRow, JobChange, JobRow, JobSlot, ModelUse, NewUpdate,
+    RunOutcome, Settling, SlotClaim, SlotTrigger, SourceKey, SourceKind, SourceRow, Stamp, Store,
+    StoreError,
 };
 use onyx_types::{
     DraftState, Hash, IdGenerator, ModelId, Origin, Plan, RunStatus, Scope, SessionOrigin, Taint,
@@ -502,6 +503,29 @@ async fn chunks_are_settled_when_no_open_transaction_can_add_one_before_them() {
     assert_eq!(other.settled_through().await.unwrap(), second);
     late.rollback().await.unwrap();
     assert_eq!(one.settled_through().await.unwrap(), second);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_are_settled_when_no_open_transaction_can_add_one_before_them() {
+    let two = Two::open().await;
+    let chunks = &two.one.store.chunks;
+    chunks.replace(&source("a"), &[]).await.unwrap();
+    let mut early = two.database.sql().await;
+    let early = early.transaction().await.unwrap();
+    let write = "INSERT INTO source_groups (person, scope, kind)
+                 SELECT 'bert', scope, kind FROM source_groups LIMIT 1 RETURNING id";
+    let open: i64 = early.query_one(write, &[]).await.unwrap().get(0);
+    let open = GroupId(u32::try_from(open).unwrap());
+    let daily = SourceRow { kind: SourceKind::Daily, ..source("b") };
+    chunks.replace(&daily, &[]).await.unwrap();
+    let before = chunks.groups_settled_through().await.unwrap();
+    let newest = chunks.groups_after(before).await.unwrap().last().unwrap().id;
+    assert!(before < open && open < newest, "a higher number is seen before a lower one");
+    early.commit().await.unwrap();
+    assert_eq!(chunks.groups_settled_through().await.unwrap(), newest);
+    let late: Vec<GroupId> =
+        chunks.groups_after(before).await.unwrap().iter().map(|group| group.id).collect();
+    assert!(late.contains(&open), "who reads on from what was settled finds it: {late:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
