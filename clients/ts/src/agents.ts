@@ -51,7 +51,9 @@ export class Agents {
 
 /** The fields as they are sent; unset ones are left out. */
 function bodyOf(fields: AgentFields): Partial<Sent<'AgentFields'>> {
-  const { maxOutputTokens, memoryRead, name, enabled, tier, model, fallbacks, tools, temperature, workspace } = fields;
+  const { maxOutputTokens, memoryRead, memoryRetrieval } = fields;
+  const { name, enabled, tier, model, fallbacks, tools, temperature, workspace } = fields;
   const others = { name, default: fields.default, enabled, tier, model, fallbacks, tools, temperature, workspace };
-  return { ...others, max_output_tokens: maxOutputTokens, memory_read: memoryRead };
+  const memory = { memory_read: memoryRead, memory_retrieval: memoryRetrieval };
+  return { ...others, ...memory, max_output_tokens: maxOutputTokens };
 }

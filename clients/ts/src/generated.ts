@@ -591,6 +591,11 @@ export interface components {
              */
             memory_read: string[];
             /**
+             * @description Context is searched for each message of its chats, as it always is in spaces.
+             * @default null
+             */
+            memory_retrieval: boolean | null;
+            /**
              * @description It uses only models of this machine.
              * @default null
              */
@@ -3127,6 +3132,11 @@ export interface components {
              */
             memory_read: string[];
             /**
+             * @description Context is searched for each message of its chats, as it always is in spaces.
+             * @default null
+             */
+            memory_retrieval: boolean | null;
+            /**
              * @description It uses only models of this machine.
              * @default null
              */
@@ -3189,6 +3199,11 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description Context is searched for each message of its chats, as it always is in spaces.
+             * @default null
+             */
+            memory_retrieval: boolean | null;
             /**
              * @description It uses only models of this machine.
              * @default null
