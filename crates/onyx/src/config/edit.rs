@@ -312,6 +312,7 @@ const KEYS: &[&str] = &[
     "temperature",
     "maxTokens",
     "memory",
+    "localOnly",
 ];
 
 /// The settings that differ from their defaults.

@@ -170,6 +170,17 @@ async fn the_memory_that_an_agent_may_read_is_set_in_either_form_and_never_dropp
 }
 
 #[tokio::test]
+async fn that_an_agent_uses_only_local_models_is_kept() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model).start().await;
+    let patch = |body: Value| Reply::of(onyx.request(Method::PATCH, "/v1/agents/main").json(&body));
+    let changed = patch(json!({"local_only": true})).await.expect(200).json();
+    assert_eq!(changed["settings"]["local_only"], true);
+    let reset = patch(json!({"local_only": null})).await.expect(200).json();
+    assert_eq!(reset["settings"]["local_only"], Value::Null);
+}
+
+#[tokio::test]
 async fn whether_an_agent_s_chats_get_context_is_set_in_either_form() {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model).start().await;
