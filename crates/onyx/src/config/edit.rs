@@ -393,6 +393,8 @@ fn no_list() -> ConfigError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use onyx_agent::{AgentMemorySettings, ModelSetting};
     use serde_json::json;
@@ -437,6 +439,15 @@ mod tests {
         let expected =
             FILE.replace("\"a/b\"", "\"a/c\"").replace("tier: \"act\"", "\"temperature\": 0.7");
         assert_eq!(text, expected, "{text}");
+    }
+
+    /// A setting whose key is missing here would be lost when the agent is changed over HTTP.
+    #[test]
+    fn every_setting_of_an_agent_has_its_key() {
+        let settings = serde_json::to_value(AgentSettings::default()).unwrap();
+        let settings = settings.as_object().unwrap().keys().filter(|key| *key != "id");
+        let settings: BTreeSet<_> = settings.map(String::as_str).collect();
+        assert_eq!(settings, KEYS.iter().copied().collect());
     }
 
     #[test]
