@@ -53,7 +53,8 @@ export class Agents {
 type AgentBody = { [Key in keyof Sent<'AgentFields'>]: Sent<'AgentFields'>[Key] | undefined };
 
 function bodyOf(fields: AgentFields): AgentBody {
-  const { maxOutputTokens, memoryRead, localOnly, name, enabled, tier, model, fallbacks, tools, temperature } = fields;
+  const { maxOutputTokens, memoryRead, memoryRetrieval, localOnly, workspace } = fields;
+  const { name, enabled, tier, model, fallbacks, tools, temperature } = fields;
   return {
     name,
     default: fields.default,
@@ -64,8 +65,9 @@ function bodyOf(fields: AgentFields): AgentBody {
     tools,
     temperature,
     max_output_tokens: maxOutputTokens,
-    workspace: fields.workspace,
+    workspace,
     memory_read: memoryRead,
+    memory_retrieval: memoryRetrieval,
     local_only: localOnly,
   };
 }

@@ -591,6 +591,11 @@ export interface components {
              */
             memory_read: string[];
             /**
+             * @description Context is searched for each message of its chats, as it always is in spaces.
+             * @default null
+             */
+            memory_retrieval: boolean | null;
+            /**
              * @description It uses only models of this machine.
              * @default null
              */
@@ -3128,6 +3133,11 @@ export interface components {
              */
             memory_read: string[];
             /**
+             * @description Context is searched for each message of its chats, as it always is in spaces.
+             * @default null
+             */
+            memory_retrieval: boolean | null;
+            /**
              * @description It uses only models of this machine.
              * @default null
              */
@@ -3190,6 +3200,11 @@ export interface components {
              * @default []
              */
             memory_read: string[];
+            /**
+             * @description Context is searched for each message of its chats, as it always is in spaces.
+             * @default null
+             */
+            memory_retrieval: boolean | null;
             /**
              * @description It uses only models of this machine.
              * @default null

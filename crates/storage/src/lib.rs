@@ -50,7 +50,8 @@ pub use ledger::{
     SealedSecrets, SecretId, SendEnd, SessionChange, SessionFilter, SessionMarks, SessionMeta,
     SessionMove, SessionSequence, SessionStatus, Settling, ShortLived, ShortLivedClaim,
     ShortLivedEntry, ShortLivedKind, ShortLivedRoom, SlotClaim, SlotDelivery, SlotEnding, SlotKey,
-    SlotState, SlotTrigger, SpentAmount, TagCount, TitleSource, UpdateFailure, UsageRow,
+    SlotState, SlotTrigger, SpentAmount, TagCount, TitleSource, UnusedSession, UpdateFailure,
+    UsageRow,
 };
 pub use local::{FileOps, LocalObjects, LocalShortLived, SystemFiles};
 pub use objects::{

@@ -541,6 +541,8 @@ class AgentFields(TypedDict):
     workspace: str | None
     # Other agents whose memory it may search.
     memory_read: list[str]
+    # Context is searched for each message of its chats, as it always is in spaces.
+    memory_retrieval: bool | None
     # It uses only models of this machine.
     local_only: bool | None
 
@@ -2913,6 +2915,8 @@ class NewAgent(TypedDict):
     workspace: NotRequired[str | None]
     # Other agents whose memory it may search.
     memory_read: NotRequired[list[str]]
+    # Context is searched for each message of its chats, as it always is in spaces.
+    memory_retrieval: NotRequired[bool | None]
     # It uses only models of this machine.
     local_only: NotRequired[bool | None]
 
@@ -2946,6 +2950,8 @@ class AgentFieldsInput(TypedDict):
     workspace: NotRequired[str | None]
     # Other agents whose memory it may search.
     memory_read: NotRequired[list[str]]
+    # Context is searched for each message of its chats, as it always is in spaces.
+    memory_retrieval: NotRequired[bool | None]
     # It uses only models of this machine.
     local_only: NotRequired[bool | None]
 

@@ -30,6 +30,7 @@ pub(crate) fn profile(
         workspace: None,
         only_local,
         memories: [].into(),
+        retrieves_in_chats: false,
     })
 }
 

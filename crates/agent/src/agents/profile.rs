@@ -20,4 +20,6 @@ pub struct AgentProfile {
     pub only_local: bool,
     /// Other agents whose memory it may search.
     pub memories: Arc<[AgentId]>,
+    /// Whether context is searched for each message of its chats.
+    pub retrieves_in_chats: bool,
 }

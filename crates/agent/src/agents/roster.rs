@@ -170,6 +170,7 @@ fn profile(
         workspace: raw.workspace.clone(),
         only_local: raw.local_only.or(defaults.local_only).unwrap_or(false),
         memories: memories(&id, raw)?,
+        retrieves_in_chats: raw.memory.as_ref().is_some_and(|it| it.retrieval == Some(true)),
         id,
     })
 }

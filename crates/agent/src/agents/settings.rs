@@ -62,6 +62,11 @@ pub struct AgentSettings {
 pub struct AgentMemorySettings {
     /// Other agents whose memory this agent may search.
     pub read: Vec<String>,
+    /// Whether context is searched for each message of the agent's chats, as it always is in spaces.
+    /// The default is not to, because that costs an embedding for each message, the prompt of a chat
+    /// contains MEMORY.md and the daily logs anyway, and a text from outside that is found makes the
+    /// run tainted.
+    pub retrieval: Option<bool>,
 }
 
 /// One model by name, or a first choice and its fallbacks.

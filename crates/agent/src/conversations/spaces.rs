@@ -136,17 +136,17 @@ impl Conversations {
         Ok(space.map_or_else(|| session.agents.clone(), |space| space.answerers(&roster, text)))
     }
 
-    /// The scopes in which context for a message is searched.
-    pub async fn retrieval_scopes(
+    /// The scopes in which context for a message of a space is searched, in groups for `Retrieval`.
+    pub async fn retrieval_groups(
         &self,
         person: &PersonId,
         session: &SessionMeta,
         text: &str,
-    ) -> Result<Vec<Scope>, Fault> {
+    ) -> Result<Vec<Vec<Scope>>, Fault> {
         let space = self.shared.spaces.of(person, session.root, session.origin).await?;
         let Some(space) = space else { return Ok(Vec::new()) };
         let answerers = space.answerers(&self.shared.roster.get(), text);
-        Ok(space.retrieval_scopes(answerers.iter()))
+        Ok(space.retrieval_groups(answerers.iter()))
     }
 
     fn by_system(&self, tool: &str) -> Change {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use onyx_knowledge::Retrieval;
 use onyx_storage::{Area, BeginIn, BeginRun, Lease, ObjectKey, title_of};
 use onyx_tools::{Addresses, GrantedSites, ToolCx};
 use onyx_types::{AgentId, Cancel, Fault, RunId, Scope, SessionOrigin, Taint};
@@ -24,8 +25,8 @@ use crate::prompt::{
     ForeignFile, History, HistoryCache, PromptSnapshots, SecretMask, UntrustedBlock,
     UntrustedPiece, untrusted_block,
 };
-use crate::sessions::{SessionSpace, SessionToName};
-use crate::step::client::{ClientTurn, open_calls, with_all_results};
+use crate::sessions::{self, SessionToName};
+use crate::step::client::{ClientTurn, MemoryUse, open_calls, with_all_results};
 use crate::step::{RunSetup, RunState};
 
 /// What the context of a run is loaded from.
@@ -111,23 +112,50 @@ pub(super) async fn load_context(
     let client_turns = std::mem::take(&mut opened.message.client.turns);
     let client_turns = runs.repeated.recognise(&key.person, client_turns);
     let client_turns = with_all_results(client_turns, open_calls(history.turns()))?;
-    let scopes = retrieval_scopes(&plan, space);
+    let groups = retrieval_groups(&plan, opened.message.client.memory);
     let index = runs.drive.index.get();
     let mut retrieved =
-        retrieve(index, key, opened.run, &opened.message, scopes, &lanes.setups).await;
+        retrieve(index, key, opened.run, &opened.message, groups, &lanes.setups).await;
     before_run(runs, &plan, &opened, &mut retrieved).await?;
     let context = LoadedContext { lanes, history, client_turns, retrieved };
     Ok(assemble(runs, plan, opened, context, lease))
 }
 
-/// The scopes that the caller named, else those of the session's space.
-fn retrieval_scopes(plan: &RunPlan, space: Option<&SessionSpace>) -> Vec<Scope> {
-    match space {
-        Some(space) if plan.scopes.is_empty() => {
-            space.retrieval_scopes(plan.agents.iter().map(|agent| &agent.id))
-        }
-        Some(_) | None => plan.scopes.clone(),
+/// Where context for the message is searched: in the scopes that the caller named, else in those of
+/// the session's space, else in those of a chat whose agents ask for it.
+fn retrieval_groups(plan: &RunPlan, memory: MemoryUse) -> Vec<Vec<Scope>> {
+    if !plan.scopes.is_empty() {
+        return Retrieval::separately(plan.scopes.iter().cloned());
     }
+    let agents = plan.agents.iter().map(|agent| &agent.id);
+    match &plan.space {
+        Some(space) => space.retrieval_groups(agents),
+        None if retrieves_in_chat(plan, memory) => {
+            let agents = agents.cloned().map(Scope::Agent);
+            sessions::retrieval_groups(agents.chain([Scope::Person, Scope::Shared]))
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Whether the message is one of a person's chat in which every answering agent asks for context.
+/// All agents of a run get the same context, so one that does not ask must not get any.
+fn retrieves_in_chat(plan: &RunPlan, memory: MemoryUse) -> bool {
+    let is_chat = match plan.session.origin {
+        SessionOrigin::Chat | SessionOrigin::Temporary | SessionOrigin::Connector => true,
+        SessionOrigin::Companion
+        | SessionOrigin::Thread
+        | SessionOrigin::AgentEditor
+        | SessionOrigin::Job
+        | SessionOrigin::Api => false,
+    };
+    let RunTerms { privacy, delegated, light, .. } = &plan.request.terms;
+    // What is found belongs to the person, so others must not hear of it, and a client can leave it
+    // out. A message from another agent is not the person's.
+    let may_have_memory = *privacy == Privacy::Private && memory == MemoryUse::Include;
+    let is_by_person = delegated.is_none() && light.is_none();
+    let agents_ask = plan.agents.iter().all(|agent| agent.retrieves_in_chats);
+    is_chat && may_have_memory && is_by_person && agents_ask
 }
 
 /// Makes the run from the plan and what was read.

@@ -23,28 +23,30 @@ pub(super) struct RetrievedContext {
 
 const PARTIAL: &str = "The context may be incomplete: not everything is indexed yet";
 
-/// Searches these scopes for context. If the search fails, the run has no context, and a notice
-/// says so.
+/// Searches these groups of scopes for context. If a search fails, the run has no context, and a
+/// notice says so.
 pub(super) async fn retrieve(
     index: Option<&Index>,
     session: &SessionKey,
     run: RunId,
     message: &MessageToAnswer,
-    scopes: Vec<Scope>,
+    groups: Vec<Vec<Scope>>,
     lanes: &[LaneSetup],
 ) -> RetrievedContext {
     let (Some(index), Some(words)) = (index, &message.words) else {
         return RetrievedContext::default();
     };
-    if scopes.is_empty() {
+    // A message of pictures alone has no words to search for.
+    let text = words.content.text();
+    if groups.is_empty() || text.trim().is_empty() {
         return RetrievedContext::default();
     }
     let window = lanes.iter().map(|lane| prompt::window(lane.context_window)).min();
     let retrieval = Retrieval {
         person: session.person.clone(),
-        scopes,
+        groups,
         session: Some(session.session),
-        text: words.content.text(),
+        text,
         max_tokens: Retrieval::budget(window.unwrap_or_default()),
     };
     match index.retrieve(&retrieval).await {

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use onyx_storage::SessionFilter;
-use onyx_types::{ErrorCode, Fault, PersonId, SessionOrigin, Timestamp};
+use onyx_storage::UnusedSession;
+use onyx_types::{ErrorCode, Fault, Timestamp};
 
 use super::Sessions;
 
@@ -13,47 +13,30 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const PAGE: u32 = 200;
 
 impl Sessions {
-    /// Deletes the short-lived sessions that were not used for a day; returns how many.
+    /// Deletes the short-lived sessions of all people that were not used for a day; returns how
+    /// many. A session that cannot be deleted does not hold up those that are younger; its fault is
+    /// returned when these are deleted.
     pub async fn delete_expired(&self) -> Result<u64, Fault> {
         let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let until = Timestamp::from_millis(self.shared.ids.now().as_millis().saturating_sub(kept));
-        let mut deleted = 0;
-        for person in self.shared.files.people().await? {
-            for origin in [SessionOrigin::Api, SessionOrigin::Temporary] {
-                deleted += self.delete_expired_of(&person, origin, until).await?;
-            }
-        }
-        Ok(deleted)
-    }
-
-    async fn delete_expired_of(
-        &self,
-        person: &PersonId,
-        origin: SessionOrigin,
-        until: Timestamp,
-    ) -> Result<u64, Fault> {
-        let mut deleted = 0;
+        let (mut deleted, mut failed) = (0, None);
+        let mut last = None;
         loop {
-            let filter = SessionFilter {
-                origin: Some(origin),
-                until: Some(until),
-                limit: PAGE,
-                ..SessionFilter::default()
-            };
-            let old = self.list(person, &filter).await?;
-            let mut on_page = 0;
-            for meta in &old {
-                match self.delete(person, meta.session_id).await {
-                    Ok(()) => on_page += 1,
-                    // The session is in use again, so it is kept.
-                    Err(fault) if fault.code == ErrorCode::SessionBusy => {}
-                    Err(fault) => return Err(fault),
+            let page = self.shared.ledger.unused_sessions(until, last.as_ref(), PAGE).await?;
+            for UnusedSession { person, session, .. } in &page {
+                match self.delete(person, *session).await {
+                    Ok(()) => deleted += 1,
+                    // The session is in use again, so it is kept, or another gateway has deleted it
+                    // meanwhile.
+                    Err(fault)
+                        if matches!(fault.code, ErrorCode::SessionBusy | ErrorCode::NotFound) => {}
+                    Err(fault) => failed = failed.or(Some(fault)),
                 }
             }
-            deleted += on_page;
-            if on_page == 0 || old.len() < PAGE as usize {
-                return Ok(deleted);
+            if page.len() < PAGE as usize {
+                return failed.map_or(Ok(deleted), Err);
             }
+            last = page.into_iter().next_back();
         }
     }
 }

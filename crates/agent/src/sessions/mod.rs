@@ -36,7 +36,7 @@ pub(crate) use lease::LeaseGuard;
 pub use patch::{PatchFlaw, SessionPatch};
 pub use replay::RunReplay;
 pub use space::check_card;
-pub(crate) use space::{SessionSpace, SessionSpaces};
+pub(crate) use space::{SessionSpace, SessionSpaces, retrieval_groups};
 pub(crate) use titles::{SessionNamer, SessionToName};
 
 /// How long a session's lease lives without renewal.

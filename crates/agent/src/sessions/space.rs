@@ -1,8 +1,10 @@
 //! Looks up the space that a session belongs to. The space's own files decide who answers, what may
 //! be searched, and what the prompt says of the space.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use onyx_knowledge::Retrieval;
 use onyx_storage::{Channel, Channels, Files, Space, Spaces, Thread};
 use onyx_types::{
     AgentId, ErrorCode, Fault, PersonId, Scope, SessionId, SessionOrigin, Tier, View, one_line,
@@ -56,19 +58,17 @@ impl SessionSpace {
         }
     }
 
-    /// The scopes in which context for a message is searched; in a thread there are four.
-    pub(crate) fn retrieval_scopes<'a>(
+    /// The scopes in which context for a message is searched. In a thread there are four, and each
+    /// is searched separately. A space may have hundreds of threads, so a companion searches at most
+    /// three groups.
+    pub(crate) fn retrieval_groups<'a>(
         &self,
         agents: impl Iterator<Item = &'a AgentId>,
-    ) -> Vec<Scope> {
+    ) -> Vec<Vec<Scope>> {
+        let scopes: BTreeSet<Scope> = agents.flat_map(|agent| self.scopes(agent)).collect();
         match self {
-            Self::Companion { .. } => Vec::new(),
-            Self::Thread { .. } => {
-                let mut scopes: Vec<_> = agents.flat_map(|agent| self.scopes(agent)).collect();
-                scopes.sort();
-                scopes.dedup();
-                scopes
-            }
+            Self::Companion { .. } => retrieval_groups(scopes),
+            Self::Thread { .. } => Retrieval::separately(scopes),
         }
     }
 
@@ -120,6 +120,22 @@ impl SessionSpace {
         };
         if agents.is_empty() { vec![roster.default_agent().id.clone()] } else { agents }
     }
+}
+
+/// Groups of scopes that are searched together for a message: a space with its channels and threads,
+/// the answering agents, the person, and what all agents share.
+pub(crate) fn retrieval_groups(scopes: impl IntoIterator<Item = Scope>) -> Vec<Vec<Scope>> {
+    let mut groups: [Vec<Scope>; 4] = Default::default();
+    for scope in scopes {
+        let group = match scope {
+            Scope::Space(_) | Scope::Channel(_) | Scope::Thread(_) => 0,
+            Scope::Agent(_) => 1,
+            Scope::Person => 2,
+            Scope::Shared => 3,
+        };
+        groups[group].push(scope);
+    }
+    groups.into_iter().filter(|group| !group.is_empty()).collect()
 }
 
 /// The agents among `known` that the text mentions by `@id` or `@name`, in the order of the text.
@@ -229,7 +245,59 @@ fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::called_at;
+    use onyx_storage::ChannelCard;
+    use onyx_types::{Hash, Timestamp};
+
+    use super::*;
+
+    fn space() -> Space {
+        Space {
+            id: "home".parse().unwrap(),
+            name: "Home".to_owned(),
+            default_agent: None,
+            companion: None,
+            local_only: false,
+            created: None,
+            tier: Tier::Act,
+            version: None,
+            damage: None,
+        }
+    }
+
+    fn channel(threads: usize) -> Channel {
+        let created = Timestamp::from_millis(1);
+        let thread = |number: usize| Thread {
+            id: format!("thread-{number}").parse().unwrap(),
+            title: String::new(),
+            created,
+        };
+        let mut card = ChannelCard::new("Launch".to_owned(), String::new(), created);
+        card.threads = (0..threads).map(thread).collect();
+        let (id, space) = ("launch".parse().unwrap(), "home".parse().unwrap());
+        Channel { id, space, card, version: Hash::of(b"") }
+    }
+
+    #[test]
+    fn a_companion_searches_three_groups_however_many_threads_its_space_has() {
+        let companion = SessionSpace::Companion { space: space(), channels: vec![channel(200)] };
+        let agents: [AgentId; 2] = ["ada".parse().unwrap(), "bob".parse().unwrap()];
+        let groups = companion.retrieval_groups(agents.iter());
+        let sizes: Vec<_> = groups.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [1 + 1 + 200, 2, 1]);
+        let searched: BTreeSet<_> = groups.into_iter().flatten().collect();
+        let allowed: BTreeSet<_> =
+            agents.iter().flat_map(|agent| companion.scopes(agent)).collect();
+        assert_eq!(searched, allowed);
+    }
+
+    #[test]
+    fn a_thread_searches_each_of_its_four_scopes() {
+        let channel = channel(2);
+        let thread = channel.card.threads[0].clone();
+        let thread = SessionSpace::Thread { space: space(), channel: Box::new(channel), thread };
+        let groups = thread.retrieval_groups(["ada".parse().unwrap()].iter());
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [1; 4]);
+    }
 
     #[test]
     fn a_call_is_a_word_of_its_own() {

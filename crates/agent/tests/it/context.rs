@@ -1,23 +1,69 @@
 //! Retrieved context of a message: it is found, fenced, stored and replayed unchanged.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use onyx_agent::{Privacy, RunRequest, SessionRef};
 use onyx_knowledge::{Chunking, Index, IndexSettings};
+use onyx_storage::Channels;
 use onyx_test_support::Answer;
-use onyx_types::{Event, MatchType, ModelId, Scope, StatusCode, SystemClock, TurnBody};
+use onyx_types::{
+    ContextPiece, Embedder, EmbedderIdentity, Event, Limits, MatchType, ModelFailure, ModelId,
+    Scope, SessionOrigin, StatusCode, SystemClock, TurnBody,
+};
+use serde_json::{Value, json};
 
-use crate::world::{World, all, request};
+use crate::world::{World, all, ana, request};
 
 async fn with_index(answers: usize) -> World {
-    let world = World::new((0..answers).map(|n| Answer::text(format!("answer {n}")))).await;
+    indexed(answers, json!({})).await.0
+}
+
+/// A world with an index, whose only agent has these settings of its memory.
+async fn indexed(answers: usize, memory: Value) -> (World, Index) {
+    let answers = (0..answers).map(|n| Answer::text(format!("answer {n}")));
+    let main = json!({"id": "main", "default": true, "tier": "act", "memory": memory});
+    let world = World::with_agents(answers, json!({"list": [main]}), Limits::default()).await;
     let home = world.folder.path().join("home");
     let settings = IndexSettings { home, chunking: Chunking::default() };
     let index = Index::new(world.store.clone(), Arc::new(SystemClock::new()), settings);
-    world.agent.set_index(index);
+    world.agent.set_index(index.clone());
     world.write("people/ana/vault/roof.md", "# Roof\n\nThe roofer is called Egon. <<fence>>\n");
     world.write("people/ana/memory/main/MEMORY.md", "The roof leaks in March.\n");
     world.write("people/ana/memory/other/MEMORY.md", "Another agent's roof.\n");
-    world
+    (world, index)
+}
+
+/// What retrieval found for a message, if it found anything.
+fn context(told: &[Event]) -> Option<&[ContextPiece]> {
+    told.iter().find_map(|event| match event {
+        Event::Context { pieces } => Some(pieces.as_slice()),
+        _ => None,
+    })
+}
+
+/// An embedder that remembers what it was asked.
+#[derive(Default)]
+struct Asked(Mutex<Vec<String>>);
+
+impl Asked {
+    fn count(&self, text: &str) -> usize {
+        self.0.lock().unwrap().iter().filter(|asked| *asked == text).count()
+    }
+}
+
+impl Embedder for Asked {
+    fn identity(&self) -> EmbedderIdentity {
+        EmbedderIdentity { provider: "test".into(), model: "asked".into(), dims: 4 }
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelFailure>> {
+        let vectors = vec![vec![1.0; 4]; texts.len()];
+        self.0.lock().unwrap().extend(texts);
+        async { Ok(vectors) }.boxed()
+    }
 }
 
 fn scopes() -> Vec<Scope> {
@@ -87,13 +133,96 @@ async fn what_was_said_is_found_as_soon_as_the_end_is_told() {
     assert_eq!(found, [session]);
 }
 
+const QUESTION: &str = "Who mends the roof?";
+
 #[tokio::test]
-async fn a_chat_asks_for_nothing_and_gets_nothing() {
-    let world = with_index(1).await;
-    let (session, told) = world.say(None, "Who mends the roof?").await;
-    assert!(!told.iter().any(|event| matches!(event, Event::Context { .. })));
-    let log = world.log(session).await;
-    assert!(!format!("{log:?}").contains("Egon"));
+async fn a_chat_gets_context_only_where_its_agent_asks_for_it() {
+    for (memory, expected) in [
+        (json!({}), None),
+        (json!({"retrieval": false}), None),
+        (json!({"retrieval": true}), Some(["memory/main/MEMORY.md", "vault/roof.md"])),
+    ] {
+        let (world, index) = indexed(1, memory).await;
+        let embedder = Arc::new(Asked::default());
+        index.set_embedder(Some(embedder.clone()));
+        index.sync().await.unwrap();
+        index.catch_up().await.unwrap();
+
+        let (session, told) = world.say(None, QUESTION).await;
+
+        let found = context(&told).map(|pieces| {
+            let mut sources: Vec<_> = pieces.iter().map(|piece| piece.source.as_str()).collect();
+            sources.sort_unstable();
+            sources
+        });
+        assert_eq!(found.as_deref(), expected.as_ref().map(|sources| sources.as_slice()));
+        assert_eq!(
+            embedder.count(QUESTION),
+            usize::from(expected.is_some()),
+            "nothing is searched"
+        );
+        let log = format!("{:?}", world.log(session).await);
+        assert_eq!(log.contains("Egon"), expected.is_some(), "{log}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_hear_and_what_no_person_says_in_a_chat_gets_no_context() {
+    let (world, _index) = indexed(4, json!({"retrieval": true})).await;
+    let told = async |change: &dyn Fn(&mut RunRequest)| {
+        let mut asked = request(None, QUESTION);
+        change(&mut asked);
+        all(world.agent.runs.start(asked).await.unwrap()).await
+    };
+    let of_origin = |origin| {
+        move |it: &mut RunRequest| it.session = SessionRef::New { origin, agents: Vec::new() }
+    };
+    assert_eq!(context(&told(&|it| it.terms.privacy = Privacy::Shared).await), None);
+    assert_eq!(context(&told(&of_origin(SessionOrigin::Job)).await), None);
+    assert_eq!(context(&told(&of_origin(SessionOrigin::Api)).await), None);
+    assert!(context(&told(&of_origin(SessionOrigin::Connector)).await).is_some());
+}
+
+#[tokio::test]
+async fn a_message_to_a_companion_gets_what_its_space_and_its_agent_know() {
+    let (world, index) = indexed(4, json!({})).await;
+    for space in ["home", "work"] {
+        let folder = format!("people/ana/spaces/{space}");
+        world.write(&format!("{folder}/space.json"), &json!({"name": space}).to_string());
+        world.write(&format!("{folder}/pages/roof.md"), &format!("The roof of {space}.\n"));
+    }
+    world.write("people/ana/spaces/home/channels/launch.json", r#"{"name": "Launch"}"#);
+    world.write("shared/roofs.md", "A roof is mended in summer.\n");
+    let channels = Channels::new(&*world.store.files, &ana()).unwrap();
+    let channel = channels.get(&"launch".parse().unwrap()).await.unwrap().unwrap();
+    let conversations = &world.agent.conversations;
+    let (_, thread) =
+        conversations.open_thread(&ana(), &channel, "Gutters".to_owned()).await.unwrap();
+    world.say(thread.session(), "Egon mends the roof.").await;
+    world.say(None, "The roof, between us.").await;
+    let home = "home".parse().unwrap();
+    let (companion, _) = conversations.open_companion(&ana(), &home).await.unwrap();
+    index.sync().await.unwrap();
+    index.catch_up().await.unwrap();
+
+    let (_, told) = world.say(Some(companion.session_id), QUESTION).await;
+
+    let pieces = context(&told).unwrap();
+    let scopes: BTreeSet<_> = pieces.iter().map(|piece| piece.scope.clone()).collect();
+    let main = Scope::Agent("main".parse().unwrap());
+    let expected = [Scope::Space(home), Scope::Thread(thread.id.clone()), main, Scope::Shared];
+    assert_eq!(scopes, BTreeSet::from(expected), "{pieces:?}");
+    let pages = pieces.iter().filter(|piece| piece.source == "spaces/home/pages/roof.md");
+    assert_eq!(pages.count(), 1, "{pieces:?}");
+    let said = pieces.iter().filter_map(|piece| piece.cited.session_id);
+    assert_eq!(said.collect::<Vec<_>>(), thread.session().as_slice());
+
+    // What was just said to the companion is in its prompt already.
+    index.catch_up().await.unwrap();
+    let (_, told) = world.say(Some(companion.session_id), "Is the roof mended?").await;
+    let pieces = context(&told).unwrap();
+    let said = pieces.iter().filter_map(|piece| piece.cited.session_id);
+    assert_eq!(said.collect::<Vec<_>>(), thread.session().as_slice());
 }
 
 const SPACE: &str = "people/ana/spaces/0193b3a0-0000-7000-8000-000000000001";

@@ -27,7 +27,7 @@ use crate::world::{all, ana, error_of, kinds, request};
 
 /// How the store answers one kind of operation from now on.
 #[derive(Clone, Copy)]
-enum Answer {
+pub(crate) enum Answer {
     /// The operation waits until the switch is set again.
     Waits,
     IsFull,
@@ -36,19 +36,19 @@ enum Answer {
 }
 
 #[derive(Clone, Default)]
-struct Switch {
+pub(crate) struct Switch {
     fault: Arc<Mutex<Option<(Op, Answer)>>>,
     refusals: Arc<AtomicUsize>,
     changed: Arc<Notify>,
 }
 
 impl Switch {
-    fn set(&self, fault: Option<(Op, Answer)>) {
+    pub(crate) fn set(&self, fault: Option<(Op, Answer)>) {
         *self.fault.lock().unwrap() = fault;
         self.changed.notify_waiters();
     }
 
-    fn refusals(&self) -> usize {
+    pub(crate) fn refusals(&self) -> usize {
         self.refusals.load(Ordering::Relaxed)
     }
 }
@@ -122,16 +122,16 @@ fn call(index: u32, id: &str) -> ModelEvent {
     }
 }
 
-struct Desk {
+pub(crate) struct Desk {
     disk: MemoryDisk,
-    store: Store,
-    agent: AgentServices,
+    pub(crate) store: Store,
+    pub(crate) agent: AgentServices,
     model: Listed,
-    switch: Switch,
+    pub(crate) switch: Switch,
 }
 
 impl Desk {
-    fn new(answers: impl IntoIterator<Item = Vec<ModelEvent>>) -> Self {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Vec<ModelEvent>>) -> Self {
         Self::at(MemoryDisk::new(), answers)
     }
 
@@ -198,7 +198,7 @@ impl Desk {
     }
 
     /// Polls a caller until its work reaches the operation that the switch holds.
-    async fn reached<T>(&self, start: &mut (impl Future<Output = T> + Unpin)) {
+    pub(crate) async fn reached<T>(&self, start: &mut (impl Future<Output = T> + Unpin)) {
         let before = self.switch.refusals();
         let reached = async || (self.switch.refusals() > before).then_some(());
         let reached = wait_for("the store to be asked", Duration::from_secs(20), reached);
@@ -225,7 +225,7 @@ impl Desk {
     }
 }
 
-fn key(session: onyx_types::SessionId) -> SessionKey {
+pub(crate) fn key(session: onyx_types::SessionId) -> SessionKey {
     SessionKey { person: ana(), agent: "main".parse().unwrap(), session }
 }
 

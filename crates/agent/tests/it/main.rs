@@ -2,6 +2,7 @@
 
 mod compaction;
 mod context;
+mod expiry;
 mod feed;
 mod forks;
 mod history;

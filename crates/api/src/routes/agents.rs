@@ -118,6 +118,8 @@ pub(crate) struct AgentFields {
     /// Other agents whose memory it may search.
     #[serde(default)]
     memory_read: Vec<String>,
+    /// Context is searched for each message of its chats, as it always is in spaces.
+    memory_retrieval: Option<bool>,
     /// It uses only models of this machine.
     local_only: Option<bool>,
 }
@@ -141,6 +143,7 @@ impl From<AgentSettings> for AgentFields {
             Some(ModelSetting::One(model)) => (Some(model), Vec::new()),
             Some(ModelSetting::Chain { primary, fallbacks }) => (Some(primary), fallbacks),
         };
+        let memory = settings.memory.unwrap_or_default();
         Self {
             name: settings.name,
             default: settings.is_default,
@@ -156,7 +159,8 @@ impl From<AgentSettings> for AgentFields {
             temperature: settings.temperature,
             max_output_tokens: settings.max_tokens,
             workspace: settings.workspace,
-            memory_read: settings.memory.map(|memory| memory.read).unwrap_or_default(),
+            memory_read: memory.read,
+            memory_retrieval: memory.retrieval,
             local_only: settings.local_only,
         }
     }
@@ -186,6 +190,8 @@ impl AgentFields {
                 "the default agent cannot be disabled; choose another default first",
             ));
         }
+        let memory =
+            AgentMemorySettings { read: self.memory_read, retrieval: self.memory_retrieval };
         Ok(AgentSettings {
             id: Some(id.to_string()),
             name: self.name,
@@ -201,8 +207,7 @@ impl AgentFields {
             }),
             temperature: self.temperature,
             max_tokens: self.max_output_tokens,
-            memory: (!self.memory_read.is_empty())
-                .then_some(AgentMemorySettings { read: self.memory_read }),
+            memory: (memory != AgentMemorySettings::default()).then_some(memory),
             local_only: self.local_only,
         })
     }

@@ -11,12 +11,12 @@ use crate::KnowledgeError;
 use crate::search::{Hit, Search, Searcher};
 use crate::text::query::TextQuery;
 
-/// The retrieval for one message. Each scope is searched separately, so that none crowds out the
-/// others.
+/// The retrieval for one message.
 #[derive(Clone, Debug)]
 pub struct Retrieval {
     pub person: PersonId,
-    pub scopes: Vec<Scope>,
+    /// Groups of scopes. Each group is one search, so that no group crowds out the others.
+    pub groups: Vec<Vec<Scope>>,
     /// The session of the message. Its latest messages are left out, because the prompt contains
     /// them already.
     pub session: Option<SessionId>,
@@ -35,6 +35,9 @@ pub struct RetrievedHits {
 }
 
 const HITS_A_SCOPE: usize = 12;
+/// A group gets as many hits as this many scopes that are searched separately. A companion's space
+/// is thus found in as much as the space, the channel and the thread of a thread's message.
+const MOST_SCOPES_COUNTED: usize = 3;
 /// The most tokens of a retrieval, however large the window of the model is.
 const MOST_TOKENS: usize = 6_000;
 /// The approximate tokens of the fence around a piece and of the name of its source.
@@ -45,6 +48,11 @@ const RECENT_MESSAGES: usize = 40;
 const AROUND: i32 = 2;
 
 impl Retrieval {
+    /// Groups of one scope each.
+    pub fn separately(scopes: impl IntoIterator<Item = Scope>) -> Vec<Vec<Scope>> {
+        scopes.into_iter().map(|scope| vec![scope]).collect()
+    }
+
     /// How many tokens of the budget a piece takes, with its fence and the name of its source.
     pub fn cost(source: &str, text: &str) -> usize {
         estimate_tokens(text) + estimate_tokens(source) + FENCE_TOKENS
@@ -69,17 +77,17 @@ impl Searcher {
         // The searches and the messages around their hits read the same tables.
         let _in_use = self.follower.hold(&retrieval.person);
         let searches: Vec<Search> = retrieval
-            .scopes
+            .groups
             .iter()
-            .map(|scope| Search {
+            .map(|group| Search {
                 text: retrieval.text.clone(),
-                scopes: ScopeSet::new(retrieval.person.clone(), vec![scope.clone()]),
-                kinds: kinds_in(scope),
-                limit: HITS_A_SCOPE,
+                scopes: ScopeSet::new(retrieval.person.clone(), group.clone()),
+                kinds: kinds_in(group),
+                limit: HITS_A_SCOPE * group.len().min(MOST_SCOPES_COUNTED),
             })
             .collect();
         let wanted = TextQuery::said(&retrieval.text);
-        // The question is embedded once for all scopes.
+        // The question is embedded once for all groups.
         let question = Arc::new(self.question(&retrieval.text, &wanted).await?);
         let answers = searches.iter().map(|search| self.answer(search, &wanted, &question));
         let answers = try_join_all(answers).await?;
@@ -200,16 +208,17 @@ fn conversation_of(source: &SourceRow) -> &str {
     source.conversation.as_deref().unwrap_or(&source.key.path)
 }
 
-/// The kinds of sources that are retrieved from a scope. Conversations are retrieved only in the
-/// space, channel or thread in which they were held; others are found when the model searches for
-/// them.
-fn kinds_in(scope: &Scope) -> Vec<SourceKind> {
-    let is_place = match scope {
+/// The kinds of sources that are retrieved from a group of scopes. Conversations are retrieved only
+/// in the space, channel or thread in which they were held; others are found when the model searches
+/// for them.
+fn kinds_in(group: &[Scope]) -> Vec<SourceKind> {
+    let is_place = |scope: &Scope| match scope {
         Scope::Space(_) | Scope::Channel(_) | Scope::Thread(_) => true,
         Scope::Person | Scope::Agent(_) | Scope::Shared => false,
     };
+    let with_conversations = group.iter().all(is_place);
     let kinds = SourceKind::ALL.into_iter();
-    kinds.filter(|kind| is_place || *kind != SourceKind::Session).collect()
+    kinds.filter(|kind| with_conversations || *kind != SourceKind::Session).collect()
 }
 
 fn cost_of(hit: &Hit) -> usize {

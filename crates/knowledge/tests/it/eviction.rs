@@ -91,7 +91,7 @@ impl Shelf {
     async fn retrieve(&self, person: &str) -> RetrievedHits {
         let retrieval = Retrieval {
             person: person.parse().unwrap(),
-            scopes: vec![Scope::Person, Scope::Shared],
+            groups: Retrieval::separately([Scope::Person, Scope::Shared]),
             session: None,
             text: "Tom asks when the car is repaired".to_owned(),
             max_tokens: 2_000,

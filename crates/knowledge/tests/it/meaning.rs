@@ -40,7 +40,11 @@ async fn a_message_is_searched_for_as_it_was_said_whatever_it_quotes() {
     let said = r#"He said "my vehicle" is an "old thi*" again"#;
     let retrieval = Retrieval {
         person: "anna".parse().unwrap(),
-        scopes: vec![Scope::Person, Scope::Agent("main".parse().unwrap()), Scope::Shared],
+        groups: Retrieval::separately([
+            Scope::Person,
+            Scope::Agent("main".parse().unwrap()),
+            Scope::Shared,
+        ]),
         session: None,
         text: said.to_owned(),
         max_tokens: 1_000,
@@ -301,12 +305,12 @@ async fn retrieval_takes_the_best_of_each_scope_within_its_budget() {
     world.index.catch_up().await.unwrap();
     let retrieval = Retrieval {
         person: "anna".parse().unwrap(),
-        scopes: vec![
+        groups: Retrieval::separately([
             Scope::Person,
             Scope::Agent("main".parse().unwrap()),
             Scope::Shared,
             Scope::Person,
-        ],
+        ]),
         session: None,
         text: "plum".into(),
         max_tokens: 700,

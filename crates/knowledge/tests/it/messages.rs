@@ -211,10 +211,10 @@ async fn a_message_is_given_with_its_neighbourhood_and_what_was_just_said_is_not
     let main = Scope::Agent("main".parse().unwrap());
     let thread = |talk: &Talk| Scope::Thread(talk.key.session.to_string().parse().unwrap());
     // What was said in a chat with the agent is found only by searches that ask for it.
-    let scopes = vec![thread(&old), thread(&now), main];
+    let groups = Retrieval::separately([thread(&old), thread(&now), main]);
     let retrieval = |session, max_tokens| Retrieval {
         person: "anna".parse().unwrap(),
-        scopes: scopes.clone(),
+        groups: groups.clone(),
         session,
         text: "saffron".to_owned(),
         max_tokens,
@@ -254,7 +254,7 @@ async fn a_neighbourhood_goes_over_runs_and_is_cited_by_its_first_and_last_messa
     world.index.catch_up().await.unwrap();
     let retrieval = |session, max_tokens| Retrieval {
         person: "anna".parse().unwrap(),
-        scopes: vec![Scope::Thread(old.key.session.to_string().parse().unwrap())],
+        groups: vec![vec![Scope::Thread(old.key.session.to_string().parse().unwrap())]],
         session,
         text: "saffron".to_owned(),
         max_tokens,

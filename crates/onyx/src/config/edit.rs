@@ -312,6 +312,7 @@ const KEYS: &[&str] = &[
     "temperature",
     "maxTokens",
     "memory",
+    "localOnly",
 ];
 
 /// The settings that differ from their defaults.
@@ -322,8 +323,12 @@ fn written(settings: &AgentSettings) -> Result<Map<String, Value>, ConfigError> 
     let mut fields = fields.map_err(|error| ConfigError::at("agents", error.to_string()))?;
     fields.retain(|key, value| KEYS.contains(&key.as_str()) && !value.is_null());
     fields.retain(|key, value| key != "default" || *value == Value::Bool(true));
-    if let Some(Value::Object(tools)) = fields.get_mut("tools") {
-        tools.retain(|_, names| !names.is_null() && names.as_array().is_none_or(|n| !n.is_empty()));
+    for group in ["tools", "memory"] {
+        if let Some(Value::Object(group)) = fields.get_mut(group) {
+            group.retain(|_, value| {
+                !value.is_null() && value.as_array().is_none_or(|names| !names.is_empty())
+            });
+        }
     }
     Ok(fields)
 }
@@ -388,8 +393,10 @@ fn no_list() -> ConfigError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use onyx_agent::ModelSetting;
+    use onyx_agent::{AgentMemorySettings, ModelSetting};
     use serde_json::json;
 
     const FILE: &str = r#"// Ours.
@@ -432,6 +439,27 @@ mod tests {
         let expected =
             FILE.replace("\"a/b\"", "\"a/c\"").replace("tier: \"act\"", "\"temperature\": 0.7");
         assert_eq!(text, expected, "{text}");
+    }
+
+    /// A setting whose key is missing here would be lost when the agent is changed over HTTP.
+    #[test]
+    fn every_setting_of_an_agent_has_its_key() {
+        let settings = serde_json::to_value(AgentSettings::default()).unwrap();
+        let settings = settings.as_object().unwrap().keys().filter(|key| *key != "id");
+        let settings: BTreeSet<_> = settings.map(String::as_str).collect();
+        assert_eq!(settings, KEYS.iter().copied().collect());
+    }
+
+    #[test]
+    fn what_is_not_set_of_an_agents_memory_is_not_written() {
+        let memory = |read: &[&str], retrieval| {
+            let read = read.iter().map(|name| (*name).to_owned()).collect();
+            let memory = Some(AgentMemorySettings { read, retrieval });
+            written(&AgentSettings { memory, ..AgentSettings::default() }).unwrap()["memory"]
+                .clone()
+        };
+        assert_eq!(memory(&["other"], None), json!({"read": ["other"]}));
+        assert_eq!(memory(&[], Some(true)), json!({"retrieval": true}));
     }
 
     #[test]

@@ -78,7 +78,7 @@ async fn an_agent_is_made_changed_and_removed_and_answers_at_once() {
         json!({"name": "Again", "default": false,
         "enabled": null, "tier": null, "model": null, "fallbacks": [], "tools": null,
         "temperature": null, "max_output_tokens": null, "workspace": null, "memory_read": [],
-        "local_only": null})
+        "memory_retrieval": null, "local_only": null})
     );
 
     let stale = onyx.request(Method::DELETE, path).header("if-match", first);

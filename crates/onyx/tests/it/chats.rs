@@ -169,7 +169,8 @@ async fn a_temporary_chat_is_in_no_list_index_or_memory_and_goes_after_a_day() {
 fn age(onyx: &OnyxProcess, session: &str) {
     let books = rusqlite::Connection::open(onyx.home().join("onyx.db")).unwrap();
     let hours = 25 * 60 * 60 * 1000;
-    let older = "UPDATE sessions SET updated_at = updated_at - ?1 WHERE session = ?2";
+    let older = "UPDATE sessions SET created_at = created_at - ?1, updated_at = updated_at - ?1
+                 WHERE session = ?2";
     assert_eq!(books.execute(older, rusqlite::params![hours, session]).unwrap(), 1);
 }
 

@@ -168,3 +168,35 @@ async fn the_memory_that_an_agent_may_read_is_set_in_either_form_and_never_dropp
     let cleared = patch(json!({"memory_read": []})).await.expect(200).json();
     assert_eq!(cleared["settings"]["memory_read"], json!([]));
 }
+
+#[tokio::test]
+async fn that_an_agent_uses_only_local_models_is_kept() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model).start().await;
+    let patch = |body: Value| Reply::of(onyx.request(Method::PATCH, "/v1/agents/main").json(&body));
+    let changed = patch(json!({"local_only": true})).await.expect(200).json();
+    assert_eq!(changed["settings"]["local_only"], true);
+    let reset = patch(json!({"local_only": null})).await.expect(200).json();
+    assert_eq!(reset["settings"]["local_only"], Value::Null);
+}
+
+#[tokio::test]
+async fn whether_an_agent_s_chats_get_context_is_set_in_either_form() {
+    let model = ScriptedModel::start().await;
+    let onyx = builder(&model).start().await;
+    let patch = |body: Value| Reply::of(onyx.request(Method::PATCH, "/v1/agents/main").json(&body));
+    let config = || std::fs::read_to_string(onyx.config_path()).unwrap();
+    let changed = patch(json!({"memory": {"retrieval": true}})).await.expect(200).json();
+    assert_eq!(changed["settings"]["memory_retrieval"], true);
+    assert!(config().contains("\"retrieval\": true"), "{}", config());
+    // A change of another setting leaves it as it is.
+    let renamed = patch(json!({"name": "Main"})).await.expect(200).json();
+    assert_eq!(renamed["settings"]["memory_retrieval"], true);
+    let both = json!({"memory": {"read": []}, "memory_retrieval": true});
+    assert_eq!(patch(both).await.expect(400).json()["field"], "memory");
+    let wrong = patch(json!({"memory_retrieval": "always"})).await.expect(400).json();
+    assert_eq!(wrong["field"], "memory_retrieval");
+    let off = patch(json!({"memory_retrieval": null})).await.expect(200).json();
+    assert_eq!(off["settings"]["memory_retrieval"], Value::Null);
+    assert!(!config().contains("retrieval"), "{}", config());
+}

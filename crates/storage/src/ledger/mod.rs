@@ -171,6 +171,15 @@ pub struct SessionFilter {
     pub limit: u32,
 }
 
+/// A passing session (`SessionOrigin::is_passing`) that was not used for some time, and its place in
+/// the list of these.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnusedSession {
+    pub created_at: Timestamp,
+    pub person: PersonId,
+    pub session: SessionId,
+}
+
 /// What starts a run. It is recorded before anything else happens, so that a run which a crash
 /// ended can be closed later.
 #[derive(Clone, Debug, PartialEq)]
@@ -387,6 +396,16 @@ pub trait Ledger: Send + Sync {
         person: &PersonId,
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError>;
+
+    /// Lists passing sessions of all people that were last updated before this time, like all others
+    /// of their family. The oldest come first; `after` is the last one of the page before. The time
+    /// that this takes does not grow with the number of sessions that are not passing.
+    async fn unused_sessions(
+        &self,
+        until: Timestamp,
+        after: Option<&UnusedSession>,
+        limit: u32,
+    ) -> Result<Vec<UnusedSession>, StoreError>;
 
     /// Counts the sessions in the person's list, up to `most`.
     async fn count_sessions(&self, person: &PersonId, most: u32) -> Result<u32, StoreError> {

@@ -12,7 +12,7 @@ use crate::blocking::{Blocking, lock};
 use crate::{
     AuditEntry, AuditRow, AuditWitnesses, BeginRun, ChainState, DaySpending, InboxRow, Ledger,
     ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove,
-    SessionSequence, StoreError, TagCount, UsageRow,
+    SessionSequence, StoreError, TagCount, UnusedSession, UsageRow,
 };
 
 use super::connection::{Durability, migrate, open_writer};
@@ -194,6 +194,19 @@ impl Ledger for SqliteLedger {
     ) -> Result<Vec<SessionMeta>, StoreError> {
         let (person, filter) = (person.clone(), filter.clone());
         self.readers.read(move |connection| sessions::page(connection, &person, &filter)).await
+    }
+
+    async fn unused_sessions(
+        &self,
+        until: Timestamp,
+        after: Option<&UnusedSession>,
+        limit: u32,
+    ) -> Result<Vec<UnusedSession>, StoreError> {
+        let after = after.cloned();
+        let list = move |connection: &Connection| {
+            sessions::unused(connection, until, after.as_ref(), limit)
+        };
+        self.readers.read(list).await
     }
 
     async fn family(

@@ -1,11 +1,11 @@
 use std::collections::HashSet;
 
-use onyx_types::{AgentId, EntityRef, LaneOrder, PersonId, SessionId};
+use onyx_types::{AgentId, EntityRef, LaneOrder, PersonId, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{
     SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionMove, SessionSequence,
-    SessionStatus, StoreError, TagCount,
+    SessionStatus, StoreError, TagCount, UnusedSession,
 };
 
 use super::convert::{
@@ -372,6 +372,45 @@ fn page_select(is_later_page: bool) -> String {
     .concat()
 }
 
+/// A session that is not used since a time was made before it, so the index by age leads to all of
+/// them. Without the hints, SQLite may read all sessions instead.
+const UNUSED: &str = "SELECT created_at, person, session
+     FROM sessions AS listed INDEXED BY sessions_passing
+     WHERE origin IN ('api', 'temporary')
+       AND created_at < :until AND updated_at < :until
+       AND (created_at, person, session) > (:after_time, :after_person, :after_session)
+       AND NOT EXISTS (
+           SELECT 1 FROM sessions AS fork INDEXED BY sessions_family
+           WHERE fork.person = listed.person AND fork.root = listed.root
+             AND fork.updated_at >= :until)
+     ORDER BY created_at, person, session LIMIT :limit";
+
+pub(crate) fn unused(
+    connection: &Connection,
+    until: Timestamp,
+    after: Option<&UnusedSession>,
+    limit: u32,
+) -> Result<Vec<UnusedSession>, StoreError> {
+    let mut statement = connection.prepare_cached(UNUSED)?;
+    let rows = statement.query_map(
+        named_params! {
+            ":until": until.as_millis(),
+            ":after_time": after.map_or(i64::MIN, |after| after.created_at.as_millis()),
+            ":after_person": after.map_or("", |after| after.person.as_str()),
+            ":after_session": after.map(|after| after.session.to_string()).unwrap_or_default(),
+            ":limit": limit,
+        },
+        |row| {
+            Ok(UnusedSession {
+                created_at: timestamp(row, 0)?,
+                person: parsed(row, 1)?,
+                session: parsed(row, 2)?,
+            })
+        },
+    )?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Counts at most as many sessions as given, for callers that ask at every turn. Forks of one
 /// session count as one.
 pub(crate) fn count_most(
@@ -456,8 +495,46 @@ fn agents(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Vec<AgentId>>
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::StatementStatus;
+
     use super::*;
     use crate::sqlite::ledger::make_ledger;
+
+    fn add(connection: &Connection, session: &str, origin: &str, at: i64) {
+        let insert = "INSERT INTO sessions (person, session, agent, origin, status, created_at,
+                updated_at, message_count, token_count, preview, root)
+            VALUES ('anna', ?1, 'main', ?2, 'active', ?3, ?3, 1, 1, '', ?1)";
+        connection.execute(insert, params![session, origin, at]).unwrap();
+    }
+
+    fn steps_to_list_unused(connection: &Connection) -> i32 {
+        let mut statement = connection.prepare(UNUSED).unwrap();
+        let rows = statement.query_map(
+            named_params! {
+                ":until": 100, ":after_time": i64::MIN, ":after_person": "", ":after_session": "",
+                ":limit": 9,
+            },
+            |_| Ok(()),
+        );
+        assert_eq!(rows.unwrap().count(), 1);
+        statement.get_status(StatementStatus::VmStep)
+    }
+
+    /// Every start and every hour looks for unused sessions, so this must read neither the sessions
+    /// in people's lists nor passing ones that are younger.
+    #[test]
+    fn unused_sessions_are_listed_without_reading_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = make_ledger(&folder.path().join("ledger.db")).unwrap();
+        add(&connection, "old", "api", 1);
+        let alone = steps_to_list_unused(&connection);
+        for n in 0..500 {
+            add(&connection, &format!("chat-{n}"), "chat", 2);
+            add(&connection, &format!("young-{n}"), "api", 200);
+        }
+        let beside_others = steps_to_list_unused(&connection);
+        assert!(beside_others <= alone + 10, "{alone} alone, {beside_others} beside others");
+    }
 
     /// Without the right index, every row of a page would be compared with all newer ones, and the
     /// time to read all pages would grow with the square of their number.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginIn, BeginRun, ChainState, DaySpending, Draft, InboxRow, Ledger,
     ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMarks, SessionMeta,
-    SessionStatus, SpentAmount, StoreError, TagCount, TitleSource, UsageRow,
+    SessionStatus, SpentAmount, StoreError, TagCount, TitleSource, UnusedSession, UsageRow,
 };
 use onyx_types::{
     AgentId, Clock, DraftId, Hash, LaneOrder, ModelId, PersonId, RunId, SessionId, SessionKey,
@@ -224,6 +224,31 @@ impl Books {
         Ok(found)
     }
 
+    fn unused(
+        &self,
+        until: Timestamp,
+        after: Option<&UnusedSession>,
+        limit: u32,
+    ) -> Vec<UnusedSession> {
+        let is_unused = |(person, meta): &(&PersonId, &SessionMeta)| {
+            let mut family = self.of_person(person).filter(|fork| fork.root == meta.root);
+            meta.origin.is_passing() && family.all(|fork| fork.updated_at < until)
+        };
+        let all = self.sessions.iter().map(|((person, _), meta)| (person, meta));
+        let mut found: Vec<UnusedSession> = all
+            .filter(is_unused)
+            .map(|(person, meta)| UnusedSession {
+                created_at: meta.created_at,
+                person: person.clone(),
+                session: meta.session_id,
+            })
+            .filter(|session| after.is_none_or(|after| session > after))
+            .collect();
+        found.sort();
+        found.truncate(limit as usize);
+        found
+    }
+
     pub(super) fn chain(&mut self, entry: AuditEntry) -> AuditRow {
         let rows = self.audit.entry(entry.person.clone()).or_default();
         let (seq, previous) = rows.last().map_or((1, Hash::ZERO), |row| (row.seq + 1, row.hash));
@@ -310,6 +335,15 @@ impl Ledger for MemoryLedger {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError> {
         self.with(Op::ReadLedger, |books| books.page(person, filter)).await
+    }
+
+    async fn unused_sessions(
+        &self,
+        until: Timestamp,
+        after: Option<&UnusedSession>,
+        limit: u32,
+    ) -> Result<Vec<UnusedSession>, StoreError> {
+        self.with(Op::ReadLedger, |books| Ok(books.unused(until, after, limit))).await
     }
 
     async fn family(

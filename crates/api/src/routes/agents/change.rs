@@ -58,17 +58,20 @@ pub(crate) async fn replace(
     details(&state, id.as_str()).await
 }
 
-/// `memory: {read}`, as the config has it, means the same as `memory_read`.
+/// `memory: {read, retrieval}`, as the config has it, means the same as `memory_read` and
+/// `memory_retrieval`.
 fn with_memory(mut body: Map<String, Value>) -> Result<Map<String, Value>, Problem> {
     let Some(memory) = body.shift_remove("memory") else { return Ok(body) };
-    if body.contains_key("memory_read") {
-        return Err(Problem::field("memory", "give either `memory` or `memory_read`"));
-    }
     let Value::Object(mut memory) = memory else {
-        return Err(Problem::field("memory", "expected an object with `read`"));
+        return Err(Problem::field("memory", "expected an object with `read` or `retrieval`"));
     };
-    if let Some(read) = memory.shift_remove("read") {
-        body.insert("memory_read".to_owned(), read);
+    for (name, field) in [("read", "memory_read"), ("retrieval", "memory_retrieval")] {
+        if body.contains_key(field) {
+            return Err(Problem::field("memory", format!("give either `memory` or `{field}`")));
+        }
+        if let Some(value) = memory.shift_remove(name) {
+            body.insert(field.to_owned(), value);
+        }
     }
     match memory.keys().next() {
         Some(unknown) => Err(Problem::field(format!("memory.{unknown}"), "there is no such field")),

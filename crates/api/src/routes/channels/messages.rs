@@ -379,7 +379,7 @@ pub(in crate::routes) async fn context(
     let budget = budget(&state, &agents);
     let retrieval = Retrieval {
         person: caller.person.clone(),
-        scopes: state.agent.conversations.retrieval_scopes(&caller.person, &meta, &query.q).await?,
+        groups: state.agent.conversations.retrieval_groups(&caller.person, &meta, &query.q).await?,
         session: Some(meta.session_id),
         text: query.q,
         max_tokens: Retrieval::budget(usize::MAX),

@@ -18,7 +18,7 @@ use onyx_types::{
 use crate::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, LeftMessage,
     ModelUse, RunOutcome, RunRow, SessionChange, SessionFilter, SessionMeta, SessionMove,
-    SessionSequence, StoreError, TagCount, UsageRow, WorkLife,
+    SessionSequence, StoreError, TagCount, UnusedSession, UsageRow, WorkLife,
 };
 
 use super::audit::AuditChains;
@@ -115,6 +115,15 @@ impl Ledger for PostgresLedger {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError> {
         sessions::page(&self.database.client().await?, person, filter).await
+    }
+
+    async fn unused_sessions(
+        &self,
+        until: Timestamp,
+        after: Option<&UnusedSession>,
+        limit: u32,
+    ) -> Result<Vec<UnusedSession>, StoreError> {
+        sessions::unused(&self.database.client().await?, until, after, limit).await
     }
 
     async fn family(

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use onyx_types::{AgentId, EntityRef, LaneOrder, PersonId, SessionId};
+use onyx_types::{AgentId, EntityRef, LaneOrder, PersonId, SessionId, Timestamp};
 use tokio_postgres::Row;
 
 use crate::postgres::convert::{
@@ -12,6 +12,7 @@ use crate::postgres::query::{execute, read_all, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{
     SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus, StoreError, TagCount,
+    UnusedSession,
 };
 
 use super::changes;
@@ -391,6 +392,44 @@ async fn read_on(
     )
     .await?;
     read_all(&found, session_row)
+}
+
+/// A session that is not used since a time was made before it, so the index by age
+/// (`sessions_passing`) leads to all of them.
+pub(super) async fn unused(
+    client: &impl GenericClient,
+    until: Timestamp,
+    after: Option<&UnusedSession>,
+    limit: u32,
+) -> Result<Vec<UnusedSession>, StoreError> {
+    let select = "SELECT created_at, person, session FROM sessions AS listed
+        WHERE origin IN ('api', 'temporary')
+          AND created_at < $1 AND updated_at < $1
+          AND (created_at, person, session) > ($2, $3, $4)
+          AND NOT EXISTS (
+              SELECT 1 FROM sessions AS fork
+              WHERE fork.person = listed.person AND fork.root = listed.root
+                AND fork.updated_at >= $1)
+        ORDER BY created_at, person, session LIMIT $5";
+    let found = rows(
+        client,
+        select,
+        &[
+            &until.as_millis(),
+            &after.map_or(i64::MIN, |after| after.created_at.as_millis()),
+            &after.map_or("", |after| after.person.as_str()),
+            &after.map(|after| after.session.to_string()).unwrap_or_default(),
+            &i64::from(limit),
+        ],
+    )
+    .await?;
+    read_all(&found, |row| {
+        Ok(UnusedSession {
+            created_at: timestamp(row, 0)?,
+            person: parsed(row, 1)?,
+            session: parsed(row, 2)?,
+        })
+    })
 }
 
 /// Returns the first sessions of the families to which sessions belong.

@@ -250,6 +250,7 @@ conformance! {
         what_was_answered_is_unread_until_it_is_read
         a_conversation_is_pinned_with_its_forks
         tags_and_what_it_is_about_belong_to_a_conversation_with_its_forks
+        passing_sessions_are_unused_with_their_whole_family
         ;
     jobs:
         a_job_comes_back_as_it_was_put_and_goes_whole

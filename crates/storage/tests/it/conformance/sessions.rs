@@ -1,5 +1,6 @@
 use onyx_storage::{
-    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus, StoreError, TitleSource,
+    SessionChange, SessionFilter, SessionMarks, SessionMeta, SessionStatus, StoreError,
+    TitleSource, UnusedSession,
 };
 use onyx_types::{
     EntityRef, LaneOrder, ModelId, PersonId, RunStatus, SessionId, SessionKey, SessionOrigin,
@@ -359,4 +360,38 @@ pub(crate) async fn a_conversation_is_pinned_with_its_forks(on: Backend) {
     assert!(kept.marks.pinned);
     on.ledger.change_session(&anna(), fork.session_id, &pin(false)).await.unwrap();
     assert_eq!(ids(&on, only(true)).await, []);
+}
+
+pub(crate) async fn passing_sessions_are_unused_with_their_whole_family(on: Backend) {
+    let mut make = Maker::new();
+    let bert: PersonId = "bert".parse().unwrap();
+    let mut passing = |origin, created: i64, updated: i64| SessionMeta {
+        origin,
+        created_at: Timestamp::from_millis(created),
+        ..meta(&mut make, updated)
+    };
+    let until = Timestamp::from_millis(100);
+    let api = passing(SessionOrigin::Api, 20, 99);
+    let fork = SessionMeta { root: api.session_id, ..passing(SessionOrigin::Api, 30, 40) };
+    let temporary = passing(SessionOrigin::Temporary, 10, 10);
+    let used = passing(SessionOrigin::Api, 10, 100);
+    let of_used = SessionMeta { root: used.session_id, ..passing(SessionOrigin::Api, 20, 20) };
+    let chat = passing(SessionOrigin::Chat, 1, 1);
+    for put in [&api, &fork, &used, &of_used, &chat] {
+        on.ledger.put_session(&anna(), put).await.unwrap();
+    }
+    on.ledger.put_session(&bert, &temporary).await.unwrap();
+
+    let row = |person: &PersonId, meta: &SessionMeta| UnusedSession {
+        created_at: meta.created_at,
+        person: person.clone(),
+        session: meta.session_id,
+    };
+    let expected = [row(&bert, &temporary), row(&anna(), &api), row(&anna(), &fork)];
+    let all = on.ledger.unused_sessions(until, None, 9).await.unwrap();
+    assert_eq!(all, expected);
+    let first = on.ledger.unused_sessions(until, None, 1).await.unwrap();
+    assert_eq!(first, expected[..1]);
+    let later = on.ledger.unused_sessions(until, first.last(), 9).await.unwrap();
+    assert_eq!(later, expected[1..]);
 }

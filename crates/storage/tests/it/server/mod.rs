@@ -12,4 +12,5 @@ mod races;
 pub(crate) mod servers;
 mod start;
 mod together;
+mod unused;
 mod upgrade;

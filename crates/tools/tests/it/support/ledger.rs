@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onyx_storage::{
     AuditEntry, AuditRow, BeginRun, ChainState, DaySpending, InboxRow, Ledger, RunOutcome, RunRow,
-    SessionChange, SessionFilter, SessionMeta, StoreError, TagCount, UsageRow,
+    SessionChange, SessionFilter, SessionMeta, StoreError, TagCount, UnusedSession, UsageRow,
 };
 use onyx_types::{
     AgentId, ModelId, PersonId, RunId, SessionId, SessionKey, Timestamp, TurnId, Usage,
@@ -59,6 +59,15 @@ impl Ledger for BrokenAudit {
         filter: &SessionFilter,
     ) -> Result<Vec<SessionMeta>, StoreError> {
         self.inner.sessions(person, filter).await
+    }
+
+    async fn unused_sessions(
+        &self,
+        until: Timestamp,
+        after: Option<&UnusedSession>,
+        limit: u32,
+    ) -> Result<Vec<UnusedSession>, StoreError> {
+        self.inner.unused_sessions(until, after, limit).await
     }
 
     async fn family(
