@@ -25,6 +25,7 @@ pub struct FaultProxy {
     pub address: SocketAddr,
     next: Pending,
     is_cut: watch::Sender<bool>,
+    silenced: watch::Sender<()>,
     /// How many connections were refused.
     refused: watch::Receiver<usize>,
 }
@@ -40,6 +41,7 @@ impl FaultProxy {
         let faults = Arc::clone(&next);
         let (is_cut, cut) = watch::channel(false);
         let (one_more, refused) = watch::channel(0);
+        let (silenced, silence) = watch::channel(());
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 if *cut.borrow() {
@@ -48,22 +50,31 @@ impl FaultProxy {
                 }
                 let server = TcpStream::connect(server).await.unwrap();
                 let (faults, mut cut) = (Arc::clone(&faults), cut.clone());
+                // A connection that is opened later is not silenced.
+                let mut silence = silence.clone();
+                silence.mark_unchanged();
                 tokio::spawn(async move {
                     tokio::select! {
                         // What is sent after a cut is not carried any more.
                         biased;
                         _ = cut.wait_for(|is_cut| *is_cut) => {}
-                        () = carry(client, server, faults) => {}
+                        () = carry(client, server, faults, silence) => {}
                     }
                 });
             }
         });
-        Self { address, next, is_cut, refused }
+        Self { address, next, is_cut, silenced, refused }
     }
 
     /// Ends every connection and refuses new ones.
     pub fn cut(&self) {
         self.is_cut.send_replace(true);
+    }
+
+    /// Swallows from now on what is sent on the connections that are open, without closing them, as
+    /// when the other machine vanished. New connections work.
+    pub fn silence(&self) {
+        self.silenced.send_replace(());
     }
 
     /// Waits until this many connections were refused.
@@ -107,10 +118,21 @@ fn take(pending: &Pending) -> Option<NetworkFault> {
     Some(fault)
 }
 
-async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Pending) {
+async fn carry(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    faults: Pending,
+    mut silence: watch::Receiver<()>,
+) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
     loop {
         tokio::select! {
+            // What is sent after the silence began is not carried any more.
+            biased;
+            Ok(()) = silence.changed() => {
+                while let Ok(1..) = client.read(&mut asked).await {}
+                return;
+            }
             read = client.read(&mut asked) => {
                 let Ok(length @ 1..) = read else { return };
                 let fault = take(&faults);

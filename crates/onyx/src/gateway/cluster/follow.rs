@@ -16,6 +16,9 @@ use crate::gateway::storage::SharedStorage;
 /// waits for at most one round at each of two gateways, which is well within the second in which
 /// the others must know.
 const POLL: Duration = Duration::from_millis(250);
+/// How long applying changes may take before the next poll. A poll finds out that the database does
+/// not answer any more, and the changes stay marked.
+const LONGEST_TAKE_UP: Duration = Duration::from_secs(10);
 /// How many messages of other gateways may wait. They are hints, so one that does not fit is
 /// dropped, and its content is seen the next time that anybody looks.
 const MOST_HEARD: usize = 10_000;
@@ -76,8 +79,14 @@ impl ClusterFollower<'_> {
         changes.accounts |= more.accounts;
         changes.secrets |= more.secrets;
         changes.sign_ins |= more.sign_ins;
-        if let Err(fault) = take_up(self.live, changes).await {
-            tracing::warn!(%fault, "changes by other gateways could not be applied; trying again");
+        match tokio::time::timeout(LONGEST_TAKE_UP, take_up(self.live, changes)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => {
+                tracing::warn!(%fault, "changes by other gateways could not be applied; trying again");
+            }
+            Err(_) => {
+                tracing::warn!("changes by other gateways take too long to apply; trying again");
+            }
         }
         if more.config {
             self.config.notify_one();

@@ -15,6 +15,7 @@ mod renewals;
 mod round_trips;
 mod sends;
 mod sign_ins;
+mod silent_database;
 mod start;
 mod store_away;
 mod together;
