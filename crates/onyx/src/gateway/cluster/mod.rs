@@ -84,10 +84,10 @@ async fn tidy(shared: &SharedStorage) {
         }
         // It is enough if one of the gateways does this.
         let swept = async {
-            if membership.own(&Duty::CleanUp.to_string()).await?.is_some() {
+            if let Some(owned) = membership.own(&Duty::CleanUp.to_string()).await? {
                 membership.forget_notices().await?;
                 membership.sweep_short_lived().await?;
-                membership.sweep_objects().await?;
+                membership.sweep_objects(&owned).await?;
             }
             Ok::<_, onyx_storage::StoreError>(())
         };
