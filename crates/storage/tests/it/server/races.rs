@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    AccountKey, Area, BeginIn, BeginRun, ChunkId, ChunkRow, Delivery, Draft, DraftChange,
-    DraftMove, Expect, InboxRow, JobChange, JobRow, JobSlot, ModelUse, NewUpdate, RunOutcome,
-    Settling, SlotClaim, SlotTrigger, SourceKey, SourceKind, SourceRow, Stamp, Store, StoreError,
+    AccountKey, Area, BeginIn, BeginRun, ChunkFacts, ChunkId, ChunkRow, Delivery, Draft,
+    DraftChange, DraftMove, EntityName, Expect, FactRow, Holds, InboxRow, JobChange, JobRow,
+    JobSlot, ModelUse, NewUpdate, ObjectKind, RunOutcome, Settling, SlotClaim, SlotTrigger,
+    SourceKey, SourceKind, SourceRow, Stamp, Store, StoreError,
 };
 use onyx_types::{
     DraftState, Hash, IdGenerator, ModelId, Origin, Plan, RunStatus, Scope, SessionOrigin, Taint,
@@ -541,4 +542,48 @@ async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
     makers.join_all().await;
     assert_eq!(follower.vectors_after("mini", ChunkId(0), 99).await.unwrap().len(), 6);
     tokio::time::timeout(Duration::from_secs(30), follower.standing()).await.unwrap().unwrap();
+}
+
+fn fact(chunk: ChunkId, object: &str) -> ChunkFacts {
+    let name = |name: &str| EntityName { key: name.to_lowercase(), name: name.to_owned() };
+    let row = FactRow {
+        subject: name("Anna"),
+        relation: "works at".to_owned(),
+        object: name(object),
+        object_kind: ObjectKind::Entity,
+        holds: Holds::Begins,
+        line: 1,
+        said: format!("Anna works at {object}."),
+        from: None,
+        until: None,
+    };
+    ChunkFacts { chunk, maker: "rules".to_owned(), facts: vec![row] }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn facts_that_both_find_in_the_same_texts_are_there_once() {
+    let two = Two::open().await;
+    let chunks = &two.one.store.chunks;
+    for path in ["a", "b", "c"] {
+        chunks.replace(&source(path), &[chunk(path.to_owned())]).await.unwrap();
+    }
+    let stored = chunks.chunks_after(ChunkId(0), 99).await.unwrap();
+    let ids: Vec<ChunkId> = stored.iter().map(|chunk| chunk.id).collect();
+    let sql = two.database.sql().await;
+    for round in 0..20 {
+        let mut finders = JoinSet::new();
+        for number in 0..4 {
+            let chunks = two.store(number).chunks;
+            let mut found: Vec<ChunkFacts> = ids.iter().map(|id| fact(*id, "Ribe")).collect();
+            // A gateway may have read the chunks in any order.
+            if number > 1 {
+                found.reverse();
+            }
+            finders.spawn(async move { chunks.keep_facts(found).await.unwrap() });
+        }
+        finders.join_all().await;
+        let count = "SELECT count(*) FROM facts";
+        let facts: i64 = sql.query_one(count, &[]).await.unwrap().get(0);
+        assert_eq!(facts, 3, "round {round}");
+    }
 }
