@@ -255,6 +255,11 @@ impl Membership {
         self.gateway.disown(owned).await
     }
 
+    /// Gives a duty up, and tries again until the database answers.
+    pub async fn give_back(&self, owned: &OwnedDuty) {
+        self.gateway.give_back(owned).await;
+    }
+
     /// Deletes objects that nothing refers to and that were not touched for a day. Returns how
     /// many. One gateway at a time does this, so it ends with `LeaseLost` when the duty is lost.
     pub async fn sweep_objects(&self, duty: &OwnedDuty) -> Result<u64, StoreError> {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use onyx_connectors::Account;
@@ -23,6 +24,9 @@ use crate::{env, files};
 /// Networks that are not polled: their messages may arrive at any gateway.
 const ANSWERED_ANYWHERE: [&str; 2] = ["webhook", "widget"];
 
+/// How long the decision of a draft waits for the release of its lease.
+const RELEASE_PATIENCE: Duration = Duration::from_millis(500);
+
 pub(super) struct OpenedStorage {
     pub(super) store: Store,
     /// The shared storage of server mode; `None` for a machine with its own files.
@@ -37,8 +41,9 @@ pub(crate) struct SharedStorage {
     pub(super) master: MasterKey,
     /// The address at which the other gateways reach this one, if the config sets it.
     pub(super) advertise: Option<String>,
-    /// The drafts that this gateway works on now. The database lets a gateway take the same lease
-    /// twice, so this set separates its own tasks.
+    /// The drafts whose leases this gateway has: those that it works on now, and those whose leases
+    /// it is giving back. The database lets a gateway take the same lease twice, so this set
+    /// separates its own tasks.
     drafts: Mutex<BTreeMap<String, OwnedDuty>>,
     /// The `onyx.json` that all gateways share.
     config: Mutex<SharedConfig>,
@@ -112,11 +117,17 @@ impl SharedStorage {
         Ok(self.drafts().insert(name.to_owned(), owned).is_none())
     }
 
-    pub(super) async fn release_draft(&self, name: &str) {
-        let Some(owned) = self.drafts().remove(name) else { return };
-        if let Err(error) = self.membership.disown(&owned).await {
-            tracing::warn!(%error, "a draft could not be released; this gateway holds it until it stops");
-        }
+    /// Gives the lease of a draft back. While the database is away this tries again, even if the
+    /// caller does not wait any more, and until then no other task of this gateway gets the draft.
+    pub(super) async fn release_draft(self: &Arc<Self>, name: &str) {
+        let Some(owned) = self.drafts().get(name).cloned() else { return };
+        let shared = Arc::clone(self);
+        let released = tokio::spawn(async move {
+            shared.membership.give_back(&owned).await;
+            shared.drafts().remove(&owned.name);
+        });
+        // If the database is away, whoever decided the draft should not wait for it.
+        let _ = tokio::time::timeout(RELEASE_PATIENCE, released).await;
     }
 
     fn drafts(&self) -> MutexGuard<'_, BTreeMap<String, OwnedDuty>> {

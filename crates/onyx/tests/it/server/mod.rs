@@ -11,6 +11,7 @@ mod draining;
 mod fences;
 mod moving;
 mod queues;
+mod releases;
 mod renewals;
 mod round_trips;
 mod sends;
