@@ -15,7 +15,7 @@ use onyx_storage::{
 use onyx_types::{Clock, Fault, Hash};
 
 use super::duty::Duty;
-use super::probe::ObjectsProbe;
+use super::probe::{DatabaseProbe, ObjectsProbe};
 use super::witnesses::audit_witnesses;
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::home::HomeFolder;
@@ -36,6 +36,8 @@ pub(super) struct OpenedStorage {
 /// What this gateway shares with the others on the same database, and what it holds.
 pub(crate) struct SharedStorage {
     pub(super) membership: Membership,
+    /// The last check of the database.
+    pub(super) database: DatabaseProbe,
     /// The last check of the object store.
     pub(super) objects: ObjectsProbe,
     pub(super) master: MasterKey,
@@ -170,6 +172,7 @@ pub(super) async fn open(
     tracing::info!(gateway = membership.id(), "one of several gateways on one database");
     let shared = SharedStorage {
         membership,
+        database: DatabaseProbe::default(),
         objects: ObjectsProbe::default(),
         master,
         advertise,

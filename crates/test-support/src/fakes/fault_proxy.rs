@@ -25,7 +25,7 @@ pub struct FaultProxy {
     pub address: SocketAddr,
     next: Pending,
     is_cut: watch::Sender<bool>,
-    silenced: watch::Sender<()>,
+    is_silent: watch::Sender<bool>,
     /// How many connections were refused.
     refused: watch::Receiver<usize>,
 }
@@ -41,11 +41,15 @@ impl FaultProxy {
         let faults = Arc::clone(&next);
         let (is_cut, cut) = watch::channel(false);
         let (one_more, refused) = watch::channel(0);
-        let (silenced, silence) = watch::channel(());
+        let (is_silent, silence) = watch::channel(false);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 if *cut.borrow() {
                     one_more.send_modify(|count| *count += 1);
+                    continue;
+                }
+                if *silence.borrow() {
+                    tokio::spawn(swallow(client));
                     continue;
                 }
                 let server = TcpStream::connect(server).await.unwrap();
@@ -63,7 +67,7 @@ impl FaultProxy {
                 });
             }
         });
-        Self { address, next, is_cut, silenced, refused }
+        Self { address, next, is_cut, is_silent, refused }
     }
 
     /// Ends every connection and refuses new ones.
@@ -71,10 +75,10 @@ impl FaultProxy {
         self.is_cut.send_replace(true);
     }
 
-    /// Swallows from now on what is sent on the connections that are open, without closing them, as
-    /// when the other machine vanished. New connections work.
+    /// Swallows from now on what is sent, without closing anything, as when the other machine
+    /// vanished. Connections that are opened after `heal` work; those that were open stay silent.
     pub fn silence(&self) {
-        self.silenced.send_replace(());
+        self.is_silent.send_replace(true);
     }
 
     /// Waits until this many connections were refused.
@@ -84,6 +88,7 @@ impl FaultProxy {
 
     pub fn heal(&self) {
         self.is_cut.send_replace(false);
+        self.is_silent.send_if_modified(std::mem::take);
     }
 
     pub fn lose(&self, fault: NetworkFault) {
@@ -122,7 +127,7 @@ async fn carry(
     mut client: TcpStream,
     mut server: TcpStream,
     faults: Pending,
-    mut silence: watch::Receiver<()>,
+    mut silence: watch::Receiver<bool>,
 ) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
     loop {
@@ -130,7 +135,7 @@ async fn carry(
             // What is sent after the silence began is not carried any more.
             biased;
             Ok(()) = silence.changed() => {
-                while let Ok(1..) = client.read(&mut asked).await {}
+                swallow(client).await;
                 return;
             }
             read = client.read(&mut asked) => {
@@ -165,4 +170,10 @@ async fn carry(
             }
         }
     }
+}
+
+/// Reads what the client sends, until it closes the connection.
+async fn swallow(mut client: TcpStream) {
+    let mut asked = vec![0; 65_536];
+    while let Ok(1..) = client.read(&mut asked).await {}
 }

@@ -413,6 +413,7 @@ async fn a_poll_ends_when_the_connection_is_silent_and_the_next_one_uses_another
     let mut heard = PollPosition::default();
     membership.poll(&mut heard, &[]).await.unwrap();
     behind.proxy.silence();
+    behind.proxy.heal();
     // A request that waits on a silent connection gives it back only when nobody waits any more.
     let other = behind.gateway.store.ledger.active_runs();
     let waited = tokio::time::timeout(Duration::from_secs(5), async {
