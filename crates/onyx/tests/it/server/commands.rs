@@ -323,3 +323,28 @@ async fn the_command_of_a_job_works_on_the_files_that_gateways_share() {
     assert_eq!((&run["outcome"], &run["text"]), (&json!("done"), &json!("6")), "{run}");
     assert!(said(&two, &[read("count.txt")]).await[0].contains('6'));
 }
+
+/// Whether the last request to the model offered the tool.
+fn is_offered(model: &ScriptedModel, tool: &str) -> bool {
+    let body = model.last_request().body;
+    body["tools"].as_array().unwrap().iter().any(|offered| offered["function"]["name"] == tool)
+}
+
+#[tokio::test]
+async fn an_output_that_was_too_long_at_one_gateway_is_read_at_the_other() {
+    let model = obedient().await;
+    let (_place, one, two) = two(&model).await;
+    two.chat_stream(&json!({"message": "hello"})).await;
+    assert!(!is_offered(&model, "read_artifact"), "there is nothing to read");
+    let ran = events(&one, &[sh("seq 1 20000")]).await;
+    let key = ran.iter().find_map(|event| event["report"]["artifact"]["key"].as_str());
+    let key = key.unwrap_or_else(|| panic!("{ran:#?}"));
+    wait_for("the tool to be offered at the other", SOON, async || {
+        two.chat_stream(&json!({"message": "hello"})).await;
+        is_offered(&model, "read_artifact").then_some(())
+    })
+    .await;
+    let search = json!({"artifact": key, "find": "19876"});
+    let found = said(&two, &[("read_artifact", search)]).await;
+    assert!(found[0].contains("19877"), "{found:?}");
+}
