@@ -587,3 +587,34 @@ async fn facts_that_both_find_in_the_same_texts_are_there_once() {
         assert_eq!(facts, 3, "round {round}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_is_indexed_while_its_room_goes_to_another_model_keeps_no_older_vector() {
+    let two = Two::open().await;
+    let chunks = &two.one.store.chunks;
+    chunks.replace(&source("a"), &[chunk("a".to_owned())]).await.unwrap();
+    let id = chunks.chunks_after(ChunkId(0), 9).await.unwrap()[0].id;
+    chunks.keep_vectors("older", vec![(id, vec![1.0])]).await.unwrap();
+    // What another gateway does when it gives the room away.
+    let mut other = two.database.sql().await;
+    let other = other.transaction().await.unwrap();
+    let give_away = "SELECT FROM counters WHERE name = 'vectors' FOR UPDATE;
+                     DELETE FROM vectors;
+                     UPDATE marks SET value = 'newer' WHERE value = 'older'";
+    other.batch_execute(give_away).await.unwrap();
+    let writer = {
+        let chunks = Arc::clone(chunks);
+        tokio::spawn(async move {
+            chunks.replace(&source("a"), &[chunk("a".to_owned())]).await.unwrap();
+        })
+    };
+    let watcher = two.database.sql().await;
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while watcher.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 1 {
+        tokio::task::yield_now().await;
+    }
+    other.commit().await.unwrap();
+    writer.await.unwrap();
+    assert_eq!(chunks.vectors_after("newer", ChunkId(0), 9).await.unwrap(), []);
+}
