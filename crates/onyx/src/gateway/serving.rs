@@ -9,6 +9,7 @@ use axum::Router;
 use onyx_api::{ApiState, Lanes, Shared};
 use tokio::net::TcpListener;
 
+use super::live::Live;
 use super::socket::HomeSocket;
 use super::{Gateway, cluster, memory};
 use crate::config;
@@ -125,19 +126,14 @@ impl Gateway {
         self.servers.spawn(async move { memory::tend(&live, stop).await });
     }
 
-    /// Deletes passing sessions and temporary chats that are old enough, now and every hour.
+    /// Deletes passing sessions and temporary chats that are old enough, now and every hour. Of
+    /// several gateways, the one that cleans up does this.
     pub(crate) fn tidy_up(&mut self) {
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
-            let (agent, artifacts) = (&live.agent, &live.extensions.artifacts);
             loop {
-                if let Err(fault) = agent.sessions.delete_expired().await {
-                    tracing::warn!(%fault, "old passing sessions could not be removed");
-                }
-                match artifacts.expire(agent.now(), &*live.store.ledger).await {
-                    Ok(0) => {}
-                    Ok(removed) => tracing::info!(removed, "old outputs were removed"),
-                    Err(fault) => tracing::warn!(%fault, "old outputs could not be removed"),
+                if cleans_up(&live).await {
+                    remove_expired(&live).await;
                 }
                 tokio::select! {
                     () = tokio::time::sleep(TIDYING) => {}
@@ -145,5 +141,29 @@ impl Gateway {
                 }
             }
         });
+    }
+}
+
+/// Whether this process removes what is too old, for all gateways if there are several.
+async fn cleans_up(live: &Live) -> bool {
+    let Some(shared) = &live.shared else { return true };
+    match shared.own_clean_up().await {
+        Ok(owned) => owned.is_some(),
+        Err(error) => {
+            tracing::warn!(%error, "cannot find out which gateway cleans up; trying again in an hour");
+            false
+        }
+    }
+}
+
+async fn remove_expired(live: &Live) {
+    let (agent, artifacts) = (&live.agent, &live.extensions.artifacts);
+    if let Err(fault) = agent.sessions.delete_expired().await {
+        tracing::warn!(%fault, "old passing sessions could not be removed");
+    }
+    match artifacts.expire(agent.now(), &*live.store.ledger).await {
+        Ok(0) => {}
+        Ok(removed) => tracing::info!(removed, "old outputs were removed"),
+        Err(fault) => tracing::warn!(%fault, "old outputs could not be removed"),
     }
 }

@@ -110,6 +110,15 @@ impl SharedStorage {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Takes the duty of cleaning up for all gateways. `None`: another gateway has it, or this one is
+    /// drained.
+    pub(super) async fn own_clean_up(&self) -> Result<Option<OwnedDuty>, StoreError> {
+        if self.membership.is_draining() {
+            return Ok(None);
+        }
+        self.membership.own(&Duty::CleanUp.to_string()).await
+    }
+
     /// Takes the lease of a draft. `false` if this or another gateway already has it.
     pub(super) async fn acquire_draft(&self, name: &str) -> Result<bool, StoreError> {
         if self.drafts().contains_key(name) {
