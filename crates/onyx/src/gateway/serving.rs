@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::Router;
 use onyx_api::{ApiState, Lanes, Shared};
+use onyx_types::Cancel;
 use tokio::net::TcpListener;
 
 use super::live::Live;
@@ -97,9 +98,27 @@ impl Gateway {
             self.servers.spawn(async move { agent.tend(&stop).await });
             return;
         }
-        self.servers.spawn(async move { agent.tend_every(cluster::LOOK_AFTER, &stop).await });
-        let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
-        self.servers.spawn(cluster::tend(live, stop));
+        let until_drained = self.until_drained();
+        let agent_tends =
+            async move { agent.tend_every(cluster::LOOK_AFTER, &until_drained).await };
+        self.servers.spawn(agent_tends);
+        self.servers.spawn(cluster::tend(Arc::clone(&self.live), stop));
+    }
+
+    /// Cancelled when the gateway stops, and before that when it is drained. From then on it could
+    /// begin nothing of what it would look for.
+    fn until_drained(&mut self) -> Cancel {
+        let until = self.stop.child();
+        if let Some(shared) = self.live.shared.clone() {
+            let ends = until.clone();
+            self.servers.spawn(async move {
+                tokio::select! {
+                    () = shared.draining.cancelled() => ends.cancel(),
+                    () = ends.cancelled() => {}
+                }
+            });
+        }
+        until
     }
 
     /// Watches for plugins that change.
@@ -110,7 +129,7 @@ impl Gateway {
 
     /// Starts to fire jobs when they are due.
     pub(crate) fn fire_jobs(&mut self) {
-        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
+        let (agent, stop) = (self.live.agent.clone(), self.until_drained());
         self.servers.spawn(async move { agent.jobs.tend(&stop).await });
     }
 

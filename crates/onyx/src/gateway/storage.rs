@@ -12,7 +12,7 @@ use onyx_storage::{
     BootClock, Home, Membership, OwnedDuty, ServerClocks, ServerError, ServerSettings,
     SharedConfig, Store, StoreError,
 };
-use onyx_types::{Clock, Fault, Hash};
+use onyx_types::{Cancel, Clock, Fault, Hash};
 
 use super::duty::Duty;
 use super::probe::{DatabaseProbe, ObjectsProbe};
@@ -43,6 +43,8 @@ pub(crate) struct SharedStorage {
     pub(super) master: MasterKey,
     /// The address at which the other gateways reach this one, if the config sets it.
     pub(super) advertise: Option<String>,
+    /// Cancelled when this gateway begins to drain.
+    pub(super) draining: Cancel,
     /// The drafts whose leases this gateway has: those that it works on now, and those whose leases
     /// it is giving back. The database lets a gateway take the same lease twice, so this set
     /// separates its own tasks.
@@ -185,6 +187,7 @@ pub(super) async fn open(
         objects: ObjectsProbe::default(),
         master,
         advertise,
+        draining: Cancel::new(),
         drafts: Mutex::default(),
         config,
         accounts: Mutex::default(),

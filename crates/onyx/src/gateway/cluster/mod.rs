@@ -63,15 +63,17 @@ pub(super) async fn tend(live: Arc<Live>, stop: Cancel) {
         () = follow::follow(&live, &shared, &asked_to_drain) => {}
         () = drain::when_asked(&live, &shared, &asked_to_drain) => {}
         () = clean_up(&shared) => {}
-        () = keep_accounts(&live) => {}
+        () = keep_accounts(&live, &shared) => {}
         () = stop.cancelled() => {}
     }
 }
 
-async fn keep_accounts(live: &Live) {
+async fn keep_accounts(live: &Live, shared: &SharedStorage) {
     loop {
         tokio::time::sleep(ACCOUNTS).await;
-        live.look_after_accounts().await;
+        if !shared.membership.is_draining() {
+            live.look_after_accounts().await;
+        }
     }
 }
 
