@@ -42,6 +42,9 @@ pub enum WorkLife {
     Over,
 }
 
+/// How long to wait before a duty is given back again after the database did not answer.
+const GIVE_BACK_AGAIN: Duration = Duration::from_secs(1);
+
 /// The right to do work that only one gateway does at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedDuty {
@@ -64,6 +67,15 @@ pub trait Duties: Send + Sync {
 
     /// Gives a duty up. Giving up one that was lost is no error.
     async fn disown(&self, owned: &OwnedDuty) -> Result<(), StoreError>;
+
+    /// Gives a duty up, and tries again until the database answers, because the other gateways could
+    /// not take it as long as this one lives.
+    async fn give_back(&self, owned: &OwnedDuty) {
+        while let Err(error) = self.disown(owned).await {
+            tracing::warn!(duty = owned.name, %error, "a duty could not be given back yet");
+            tokio::time::sleep(GIVE_BACK_AGAIN).await;
+        }
+    }
 
     /// Whether another living gateway owns the duty.
     async fn is_owned_elsewhere(&self, name: &str) -> Result<bool, StoreError>;

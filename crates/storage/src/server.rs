@@ -12,7 +12,7 @@ use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
     PostgresLeases, PostgresLedger, PostgresRunLog, PostgresSecrets, PostgresShortLived,
-    PostgresTurnLog, ask_to_drain, half_moved, overview,
+    PostgresTurnLog, SweepOwner, ask_to_drain, half_moved, overview,
 };
 use crate::s3::Bucket;
 use crate::{
@@ -255,10 +255,15 @@ impl Membership {
         self.gateway.disown(owned).await
     }
 
+    /// Gives a duty up, and tries again until the database answers.
+    pub async fn give_back(&self, owned: &OwnedDuty) {
+        self.gateway.give_back(owned).await;
+    }
+
     /// Deletes objects that nothing refers to and that were not touched for a day. Returns how
-    /// many.
-    pub async fn sweep_objects(&self) -> Result<u64, StoreError> {
-        self.blobs.sweep(KEPT_UNREFERRED).await
+    /// many. One gateway at a time does this, so it ends with `LeaseLost` when the duty is lost.
+    pub async fn sweep_objects(&self, duty: &OwnedDuty) -> Result<u64, StoreError> {
+        self.blobs.sweep(KEPT_UNREFERRED, SweepOwner { gateway: &self.gateway, duty }).await
     }
 
     /// Moves up to a hundred of the logs that were not written to for this long from rows into

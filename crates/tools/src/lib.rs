@@ -26,7 +26,7 @@ mod tool;
 mod toolbox;
 mod web;
 
-pub use artifacts::{Artifacts, KeptOutput};
+pub use artifacts::{Artifacts, EarlierArtifacts, KeptOutput};
 pub use builtin::{
     AccountCheck, BadGitSettings, BadLinkedInSettings, BadMenosSettings, Docker, DockerSettings,
     GitRemotes, GitSettings, LinkedIn, LinkedInSettings, Menos, MenosSettings, OpenSecret,

@@ -136,7 +136,7 @@ impl FactReader {
             silent_people: 0,
         };
         let read = pass.run().await;
-        self.duties.disown(&owned).await?;
+        self.duties.give_back(&owned).await;
         read
     }
 }

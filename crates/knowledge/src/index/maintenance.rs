@@ -98,7 +98,7 @@ impl Maintenance {
         }
         let Some(owned) = self.duties.own(VECTORS).await? else { return Ok(()) };
         let made = self.vectors.embed_missing().await;
-        self.duties.disown(&owned).await?;
+        self.duties.give_back(&owned).await;
         made
     }
 

@@ -104,3 +104,33 @@ async fn a_model_reads_each_text_at_one_gateway_and_the_budget_is_one_for_all() 
     let spent = one.store.chunks.marks("facts spent").await.unwrap();
     assert!(spent[0].1.ends_with(" 120"), "{spent:?}");
 }
+
+/// The database is away when the first gateway has read. The other one could not read as long as the
+/// first one lives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reading_of_texts_is_given_back_when_the_database_was_away() {
+    let place = ServerPlace::new().await;
+    place.migrate().await;
+    let (asked, may_answer) = (Semaphore::new(0), Semaphore::new(9));
+    let finder = Arc::new(Slow { calls: AtomicUsize::new(0), asked, may_answer });
+    let one = open(&place, "one", &finder, 100).await;
+    let vault = one.store.files.objects(&Area::Vault("anna".parse().unwrap())).unwrap();
+    let text = "a text of some length about friends of Mia";
+    vault.put(&"a.md".parse().unwrap(), text.as_bytes(), Expect::Absent).await.unwrap();
+    one.index.sync().await.unwrap();
+    let sql = place.sql().await;
+    let away = "CREATE SEQUENCE tries;
+        CREATE FUNCTION away() RETURNS TRIGGER LANGUAGE plpgsql AS $away$
+            BEGIN
+                IF nextval('tries') <= 2 THEN
+                    RAISE EXCEPTION 'away' USING ERRCODE = '57P03';
+                END IF;
+                RETURN OLD;
+            END $away$;
+        CREATE TRIGGER away BEFORE DELETE ON owners FOR EACH ROW EXECUTE FUNCTION away()";
+    sql.batch_execute(away).await.unwrap();
+    one.index.catch_up().await.unwrap();
+    assert_eq!(finder.calls.load(Ordering::Relaxed), 1);
+    let owned = "SELECT count(*) FROM owners WHERE name = 'facts'";
+    assert_eq!(sql.query_one(owned, &[]).await.unwrap().get::<_, i64>(0), 0);
+}

@@ -1,10 +1,10 @@
-//! Checks whether the disk can be written to, and whether the object store can be used. Anyone may call
-//! `/ready`, so each check runs at most every few seconds, and one at a time.
+//! Checks whether the disk can be written to, and whether the database and the object store can be used.
+//! Anyone may call `/ready`, so each check runs at most every few seconds, and one at a time.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onyx_storage::{Membership, ServerError};
+use onyx_storage::{Membership, ServerError, Store};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -36,11 +36,43 @@ impl WriteProbe {
     }
 }
 
+/// How long a check of the database counts.
+const DATABASE_HOLDS_FOR: Duration = Duration::from_secs(1);
+/// How long a check of the database may take. A proxy that asks `/ready` must get an answer even when
+/// the database gives none.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
+
+#[derive(Default)]
+pub(super) struct DatabaseProbe(Mutex<Option<(Instant, Result<(), String>)>>);
+
+impl DatabaseProbe {
+    /// Reads from the database and writes to it; returns why that is not possible.
+    pub(super) async fn probe(&self, store: &Store, membership: &Membership) -> Result<(), String> {
+        let mut last = self.0.lock().await;
+        if let Some((at, found)) = &*last
+            && at.elapsed() < DATABASE_HOLDS_FOR
+        {
+            return found.clone();
+        }
+        let used = async {
+            store.ledger.active_runs().await?;
+            // The report that this gateway is alive is a write.
+            membership.beat().await
+        };
+        let found = match tokio::time::timeout(DATABASE_PATIENCE, used).await {
+            Ok(used) => used.map_err(|error| error.to_string()),
+            Err(_) => Err("the database: it does not answer".to_owned()),
+        };
+        *last = Some((Instant::now(), found.clone()));
+        found
+    }
+}
+
 /// How long a successful check of the object store counts. Some stores charge for the requests of a
 /// check.
 const STORE_WORKS_FOR: Duration = Duration::from_secs(10);
 /// How long a check of the object store may take.
-const STORE_PATIENCE: Duration = Duration::from_secs(5);
+const STORE_PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Default)]
 pub(super) struct ObjectsProbe(Mutex<Option<(Instant, Result<(), ServerError>)>>);

@@ -38,16 +38,15 @@ impl Readiness for Live {
 }
 
 async fn storage(live: &Live) -> Dependency {
-    let read = live.store.ledger.active_runs().await.map_err(|error| error.to_string());
-    let usable = match (read, &live.shared) {
-        (Ok(_), Some(shared)) if shared.membership.is_draining() => {
+    let usable = match &live.shared {
+        Some(shared) if shared.membership.is_draining() => {
             Err("this gateway is drained; another one answers".to_owned())
         }
-        // Reporting to the database that this gateway is alive is a write, so it tests the
-        // database.
-        (Ok(_), Some(shared)) => shared.membership.beat().await.map_err(|error| error.to_string()),
-        (Ok(_), None) => live.machine.writable.probe(live.home.write_probe()).await,
-        (Err(error), _) => Err(error),
+        Some(shared) => shared.database.probe(&live.store, &shared.membership).await,
+        None => match live.store.ledger.active_runs().await {
+            Ok(_) => live.machine.writable.probe(live.home.write_probe()).await,
+            Err(error) => Err(error.to_string()),
+        },
     };
     match usable {
         Ok(()) => Dependency::ok(DependencyKind::Storage),

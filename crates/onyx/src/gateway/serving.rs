@@ -7,8 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::Router;
 use onyx_api::{ApiState, ConnectionRuntimes, Shared};
+use onyx_types::Cancel;
 use tokio::net::TcpListener;
 
+use super::live::Live;
 use super::socket::HomeSocket;
 use super::{Gateway, cluster, memory};
 use crate::config;
@@ -96,9 +98,27 @@ impl Gateway {
             self.servers.spawn(async move { agent.tend(&stop).await });
             return;
         }
-        self.servers.spawn(async move { agent.tend_every(cluster::LOOK_AFTER, &stop).await });
-        let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
-        self.servers.spawn(cluster::tend(live, stop));
+        let until_drained = self.until_drained();
+        let agent_tends =
+            async move { agent.tend_every(cluster::LOOK_AFTER, &until_drained).await };
+        self.servers.spawn(agent_tends);
+        self.servers.spawn(cluster::tend(Arc::clone(&self.live), stop));
+    }
+
+    /// Cancelled when the gateway stops, and before that when it is drained. From then on it could
+    /// begin nothing of what it would look for.
+    fn until_drained(&mut self) -> Cancel {
+        let until = self.stop.child();
+        if let Some(shared) = self.live.shared.clone() {
+            let ends = until.clone();
+            self.servers.spawn(async move {
+                tokio::select! {
+                    () = shared.draining.cancelled() => ends.cancel(),
+                    () = ends.cancelled() => {}
+                }
+            });
+        }
+        until
     }
 
     /// Watches for plugins that change.
@@ -109,7 +129,7 @@ impl Gateway {
 
     /// Starts to fire jobs when they are due.
     pub(crate) fn fire_jobs(&mut self) {
-        let (agent, stop) = (self.live.agent.clone(), self.stop.clone());
+        let (agent, stop) = (self.live.agent.clone(), self.until_drained());
         self.servers.spawn(async move { agent.jobs.tend(&stop).await });
     }
 
@@ -125,19 +145,14 @@ impl Gateway {
         self.servers.spawn(async move { memory::tend(&live, stop).await });
     }
 
-    /// Deletes passing sessions and temporary chats that are old enough, now and every hour.
+    /// Deletes passing sessions and temporary chats that are old enough, now and every hour. Of
+    /// several gateways, the one that cleans up does this.
     pub(crate) fn tidy_up(&mut self) {
         let (live, stop) = (Arc::clone(&self.live), self.stop.clone());
         self.servers.spawn(async move {
-            let (agent, artifacts) = (&live.agent, &live.extensions.artifacts);
             loop {
-                if let Err(fault) = agent.sessions.delete_expired().await {
-                    tracing::warn!(%fault, "old passing sessions could not be removed");
-                }
-                match artifacts.expire(agent.now(), &*live.store.ledger).await {
-                    Ok(0) => {}
-                    Ok(removed) => tracing::info!(removed, "old outputs were removed"),
-                    Err(fault) => tracing::warn!(%fault, "old outputs could not be removed"),
+                if cleans_up(&live).await {
+                    remove_expired(&live).await;
                 }
                 tokio::select! {
                     () = tokio::time::sleep(TIDYING) => {}
@@ -145,5 +160,29 @@ impl Gateway {
                 }
             }
         });
+    }
+}
+
+/// Whether this process removes what is too old, for all gateways if there are several.
+async fn cleans_up(live: &Live) -> bool {
+    let Some(shared) = &live.shared else { return true };
+    match shared.own_clean_up().await {
+        Ok(owned) => owned.is_some(),
+        Err(error) => {
+            tracing::warn!(%error, "cannot find out which gateway cleans up; trying again in an hour");
+            false
+        }
+    }
+}
+
+async fn remove_expired(live: &Live) {
+    let (agent, artifacts) = (&live.agent, &live.extensions.artifacts);
+    if let Err(fault) = agent.sessions.delete_expired().await {
+        tracing::warn!(%fault, "old passing sessions could not be removed");
+    }
+    match artifacts.expire(agent.now(), &*live.store.ledger).await {
+        Ok(0) => {}
+        Ok(removed) => tracing::info!(removed, "old outputs were removed"),
+        Err(fault) => tracing::warn!(%fault, "old outputs could not be removed"),
     }
 }

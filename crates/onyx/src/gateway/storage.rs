@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use onyx_connectors::Account;
@@ -11,10 +12,10 @@ use onyx_storage::{
     BootClock, Home, Membership, OwnedDuty, ServerClocks, ServerError, ServerSettings,
     SharedConfig, Store, StoreError,
 };
-use onyx_types::{Clock, Fault, Hash};
+use onyx_types::{Cancel, Clock, Fault, Hash};
 
 use super::duty::Duty;
-use super::probe::ObjectsProbe;
+use super::probe::{DatabaseProbe, ObjectsProbe};
 use super::witnesses::audit_witnesses;
 use crate::config::{self, Config, ConfigError, last_good};
 use crate::home::HomeFolder;
@@ -22,6 +23,9 @@ use crate::{env, files};
 
 /// Networks that are not polled: their messages may arrive at any gateway.
 const ANSWERED_ANYWHERE: [&str; 2] = ["webhook", "widget"];
+
+/// How long the decision of a draft waits for the release of its lease.
+const RELEASE_PATIENCE: Duration = Duration::from_millis(500);
 
 pub(super) struct OpenedStorage {
     pub(super) store: Store,
@@ -32,13 +36,18 @@ pub(super) struct OpenedStorage {
 /// What this gateway shares with the others on the same database, and what it holds.
 pub(crate) struct SharedStorage {
     pub(super) membership: Membership,
+    /// The last check of the database.
+    pub(super) database: DatabaseProbe,
     /// The last check of the object store.
     pub(super) objects: ObjectsProbe,
     pub(super) master: MasterKey,
     /// The address at which the other gateways reach this one, if the config sets it.
     pub(super) advertise: Option<String>,
-    /// The drafts that this gateway works on now. The database lets a gateway take the same lease
-    /// twice, so this set separates its own tasks.
+    /// Cancelled when this gateway begins to drain.
+    pub(super) draining: Cancel,
+    /// The drafts whose leases this gateway has: those that it works on now, and those whose leases
+    /// it is giving back. The database lets a gateway take the same lease twice, so this set
+    /// separates its own tasks.
     drafts: Mutex<BTreeMap<String, OwnedDuty>>,
     /// The `onyx.json` that all gateways share.
     config: Mutex<SharedConfig>,
@@ -103,6 +112,15 @@ impl SharedStorage {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Takes the duty of cleaning up for all gateways. `None`: another gateway has it, or this one is
+    /// drained.
+    pub(super) async fn own_clean_up(&self) -> Result<Option<OwnedDuty>, StoreError> {
+        if self.membership.is_draining() {
+            return Ok(None);
+        }
+        self.membership.own(&Duty::CleanUp.to_string()).await
+    }
+
     /// Takes the lease of a draft. `false` if this or another gateway already has it.
     pub(super) async fn acquire_draft(&self, name: &str) -> Result<bool, StoreError> {
         if self.drafts().contains_key(name) {
@@ -112,11 +130,17 @@ impl SharedStorage {
         Ok(self.drafts().insert(name.to_owned(), owned).is_none())
     }
 
-    pub(super) async fn release_draft(&self, name: &str) {
-        let Some(owned) = self.drafts().remove(name) else { return };
-        if let Err(error) = self.membership.disown(&owned).await {
-            tracing::warn!(%error, "a draft could not be released; this gateway holds it until it stops");
-        }
+    /// Gives the lease of a draft back. While the database is away this tries again, even if the
+    /// caller does not wait any more, and until then no other task of this gateway gets the draft.
+    pub(super) async fn release_draft(self: &Arc<Self>, name: &str) {
+        let Some(owned) = self.drafts().get(name).cloned() else { return };
+        let shared = Arc::clone(self);
+        let released = tokio::spawn(async move {
+            shared.membership.give_back(&owned).await;
+            shared.drafts().remove(&owned.name);
+        });
+        // If the database is away, whoever decided the draft should not wait for it.
+        let _ = tokio::time::timeout(RELEASE_PATIENCE, released).await;
     }
 
     fn drafts(&self) -> MutexGuard<'_, BTreeMap<String, OwnedDuty>> {
@@ -159,9 +183,11 @@ pub(super) async fn open(
     tracing::info!(gateway = membership.id(), "one of several gateways on one database");
     let shared = SharedStorage {
         membership,
+        database: DatabaseProbe::default(),
         objects: ObjectsProbe::default(),
         master,
         advertise,
+        draining: Cancel::new(),
         drafts: Mutex::default(),
         config,
         accounts: Mutex::default(),

@@ -297,12 +297,14 @@ impl Delivery {
     }
 }
 
-/// One event, before it is added to a person's audit chain.
+/// One event, before it is added to a person's audit chain. Its fields are the columns that the
+/// hash of a row covers. They have no list of targets: what a decided call changed is in the draft,
+/// whose typed targets stay, and `diff_summary` tells it to people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {
     pub ts: Timestamp,
     pub person: PersonId,
-    /// The kind of actor: `person`, `agent` or `system`.
+    /// Who acted: a person, an agent or the system.
     pub actor: Actor,
     pub agent: Option<AgentId>,
     pub session: Option<SessionId>,

@@ -34,7 +34,7 @@ pub(crate) use connect::Database;
 pub use connect::{DatabaseUrl, ServerError};
 pub(crate) use connectors::PostgresConnectors;
 pub(crate) use drafts::PostgresDrafts;
-pub(crate) use files::{Blobs, PostgresFiles};
+pub(crate) use files::{Blobs, PostgresFiles, SweepOwner};
 pub use gateway::{
     BootClock, ClusterChanges, GatewayOverview, GatewayRow, GatewaySettings, GatewayState,
     PollPosition, SharedConfig, list_gateways, read_shared_config,

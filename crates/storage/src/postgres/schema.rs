@@ -22,6 +22,10 @@ const OLDEST_SERVER: u32 = 15;
 const TURN_TABLE: &str = "CREATE TABLE IF NOT EXISTS onyx_migrating (id INTEGER PRIMARY KEY)";
 const TURN_ROW: &str = "INSERT INTO onyx_migrating VALUES (1) ON CONFLICT DO NOTHING";
 
+/// How long a migration waits for a table that others use. Everything that gateways ask of the table
+/// waits behind it, so it gives up soon.
+const LOCK_PATIENCE: &str = "SET lock_timeout = '5s'";
+
 /// Brings the tables up to date in one transaction, so that they are changed completely or not at
 /// all. Returns how many migrations ran.
 pub async fn migrate_database(url: &DatabaseUrl) -> Result<usize, ServerError> {
@@ -72,6 +76,7 @@ async fn run(client: &mut Client) -> Result<usize, ServerError> {
         let known = SCHEMA_VERSION;
         return Err(ServerError::SchemaNewer { found: version, compatible_from, known });
     }
+    client.batch_execute(LOCK_PATIENCE).await.map_err(|error| of_database(&error))?;
     let runner = migrations::migrations::runner().set_grouped(true);
     let report = runner.run_async(client).await.map_err(|error| refused(&error))?;
     Ok(report.applied_migrations().len())
@@ -196,6 +201,7 @@ pub(super) fn of_database(error: &tokio_postgres::Error) -> ServerError {
             ServerError::NoRights(message_of(error))
         }
         Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => ServerError::Standby,
+        Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE => ServerError::TablesInUse,
         Some(_) | None => ServerError::Failed(message_of(error)),
     }
 }

@@ -25,6 +25,7 @@ pub struct FaultProxy {
     pub address: SocketAddr,
     next: Pending,
     is_cut: watch::Sender<bool>,
+    is_silent: watch::Sender<bool>,
     /// How many connections were refused.
     refused: watch::Receiver<usize>,
 }
@@ -40,30 +41,44 @@ impl FaultProxy {
         let faults = Arc::clone(&next);
         let (is_cut, cut) = watch::channel(false);
         let (one_more, refused) = watch::channel(0);
+        let (is_silent, silence) = watch::channel(false);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 if *cut.borrow() {
                     one_more.send_modify(|count| *count += 1);
                     continue;
                 }
+                if *silence.borrow() {
+                    tokio::spawn(swallow(client));
+                    continue;
+                }
                 let server = TcpStream::connect(server).await.unwrap();
                 let (faults, mut cut) = (Arc::clone(&faults), cut.clone());
+                // A connection that is opened later is not silenced.
+                let mut silence = silence.clone();
+                silence.mark_unchanged();
                 tokio::spawn(async move {
                     tokio::select! {
                         // What is sent after a cut is not carried any more.
                         biased;
                         _ = cut.wait_for(|is_cut| *is_cut) => {}
-                        () = carry(client, server, faults) => {}
+                        () = carry(client, server, faults, silence) => {}
                     }
                 });
             }
         });
-        Self { address, next, is_cut, refused }
+        Self { address, next, is_cut, is_silent, refused }
     }
 
     /// Ends every connection and refuses new ones.
     pub fn cut(&self) {
         self.is_cut.send_replace(true);
+    }
+
+    /// Swallows from now on what is sent, without closing anything, as when the other machine
+    /// vanished. Connections that are opened after `heal` work; those that were open stay silent.
+    pub fn silence(&self) {
+        self.is_silent.send_replace(true);
     }
 
     /// Waits until this many connections were refused.
@@ -73,6 +88,7 @@ impl FaultProxy {
 
     pub fn heal(&self) {
         self.is_cut.send_replace(false);
+        self.is_silent.send_if_modified(std::mem::take);
     }
 
     pub fn lose(&self, fault: NetworkFault) {
@@ -107,10 +123,21 @@ fn take(pending: &Pending) -> Option<NetworkFault> {
     Some(fault)
 }
 
-async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Pending) {
+async fn carry(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    faults: Pending,
+    mut silence: watch::Receiver<bool>,
+) {
     let (mut asked, mut answered) = (vec![0; 65_536], vec![0; 65_536]);
     loop {
         tokio::select! {
+            // What is sent after the silence began is not carried any more.
+            biased;
+            Ok(()) = silence.changed() => {
+                swallow(client).await;
+                return;
+            }
             read = client.read(&mut asked) => {
                 let Ok(length @ 1..) = read else { return };
                 let fault = take(&faults);
@@ -143,4 +170,10 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, faults: Pending) {
             }
         }
     }
+}
+
+/// Reads what the client sends, until it closes the connection.
+async fn swallow(mut client: TcpStream) {
+    let mut asked = vec![0; 65_536];
+    while let Ok(1..) = client.read(&mut asked).await {}
 }

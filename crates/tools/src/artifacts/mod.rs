@@ -15,6 +15,7 @@ use onyx_storage::{Expect, Ledger, ObjectKey, ObjectMeta, Objects, StoreError};
 use onyx_types::{
     Artifact, ErrorCode, Fault, Hash, Origin, PersonId, RunId, SessionId, SessionKey, Timestamp,
 };
+use tokio::sync::broadcast;
 
 pub(crate) use look::{found_in, page_at};
 
@@ -22,6 +23,8 @@ pub(crate) use look::{found_in, page_at};
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The most bytes of an artifact: more than any tool gives.
 const LARGEST: u64 = 64 * 1024 * 1024;
+/// A listener that falls further behind is told that it missed people.
+const MOST_UNHEARD: usize = 1_000;
 /// The most entries of one folder that are looked at when old artifacts are removed.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -31,6 +34,8 @@ pub struct Artifacts {
     objects: Arc<dyn Objects>,
     /// The people who have artifacts.
     people: Arc<Mutex<BTreeSet<PersonId>>>,
+    /// The people whose first artifact this process stored.
+    first: broadcast::Sender<PersonId>,
 }
 
 /// An output as it was stored.
@@ -41,24 +46,44 @@ pub struct KeptOutput {
     pub kept_at: Timestamp,
 }
 
-/// Whether the person had artifacts before this one.
+/// Whether the person had artifacts before, as far as this process knew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EarlierArtifacts {
+pub enum EarlierArtifacts {
     None,
     Some,
 }
 
 impl Artifacts {
     pub fn new(objects: Arc<dyn Objects>) -> Self {
-        Self { objects, people: Arc::default() }
+        Self { objects, people: Arc::default(), first: broadcast::Sender::new(MOST_UNHEARD) }
     }
 
-    /// Finds out who has artifacts; called once, before the first run.
-    pub async fn recall(&self) -> Result<(), StoreError> {
+    /// Finds out who has artifacts; called before the first run, and where artifacts of other
+    /// gateways may have been missed. Returns whether any of these people had none before.
+    pub async fn recall(&self) -> Result<EarlierArtifacts, StoreError> {
         let folders = self.objects.list(None, MOST_ENTRIES).await?;
-        let people = folders.iter().filter_map(|folder| folder.key.as_str().parse().ok());
-        self.people().extend(people);
-        Ok(())
+        let mut before = EarlierArtifacts::Some;
+        for folder in folders {
+            let Ok(person) = folder.key.as_str().parse::<PersonId>() else { continue };
+            if self.are_now_there_for(&person) == EarlierArtifacts::None {
+                before = EarlierArtifacts::None;
+            }
+        }
+        Ok(before)
+    }
+
+    /// Notes that this person has artifacts, perhaps through another gateway.
+    pub fn are_now_there_for(&self, person: &PersonId) -> EarlierArtifacts {
+        if self.people().insert(person.clone()) {
+            EarlierArtifacts::None
+        } else {
+            EarlierArtifacts::Some
+        }
+    }
+
+    /// Subscribes to the people whose first artifact is stored through this process from now on.
+    pub fn first_ones(&self) -> broadcast::Receiver<PersonId> {
+        self.first.subscribe()
     }
 
     pub(crate) fn are_there_for(&self, person: &PersonId) -> bool {
@@ -77,11 +102,11 @@ impl Artifacts {
         let path = format!("{person}/{session}/{run}/{name}-{}.txt", origin.as_str());
         let path: ObjectKey = path.parse()?;
         self.objects.put(&path, text.as_bytes(), Expect::Anything).await?;
-        let before = if self.people().insert(person.clone()) {
-            EarlierArtifacts::None
-        } else {
-            EarlierArtifacts::Some
-        };
+        let before = self.are_now_there_for(person);
+        if before == EarlierArtifacts::None {
+            // Sending fails only when no other gateway is told.
+            let _ = self.first.send(person.clone());
+        }
         Ok((Artifact { key: path.to_string(), bytes: text.len() as u64 }, before))
     }
 

@@ -219,7 +219,7 @@ impl Toolbox {
 
     /// Makes runs look at their tools again before their next step, because the offered tools may
     /// have changed.
-    fn offer_anew(&self) {
+    pub fn offer_anew(&self) {
         self.remove(&[]);
     }
 

@@ -20,6 +20,7 @@ pub(super) async fn when_asked(live: &Live, shared: &SharedStorage, asked: &Canc
     asked.cancelled().await;
     tracing::info!("draining: this gateway starts nothing new, and running answers end");
     shared.membership.begin_draining();
+    shared.draining.cancel();
     live.disconnect().await;
     live.agent.drain(PATIENCE).await;
     match shared.membership.end_draining().await {

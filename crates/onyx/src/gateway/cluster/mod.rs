@@ -18,9 +18,9 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::Router;
 use onyx_identity::MasterKey;
+use onyx_storage::{OwnedDuty, StoreError};
 use onyx_types::Cancel;
 
-use super::duty::Duty;
 use super::live::Live;
 use super::storage::SharedStorage;
 use peers::{Peers, SharedDraftLeases};
@@ -62,37 +62,53 @@ pub(super) async fn tend(live: Arc<Live>, stop: Cancel) {
     tokio::select! {
         () = follow::follow(&live, &shared, &asked_to_drain) => {}
         () = drain::when_asked(&live, &shared, &asked_to_drain) => {}
-        () = tidy(&shared) => {}
-        () = keep_accounts(&live) => {}
+        () = clean_up(&shared) => {}
+        () = keep_accounts(&live, &shared) => {}
         () = stop.cancelled() => {}
     }
 }
 
-async fn keep_accounts(live: &Live) {
+async fn keep_accounts(live: &Live, shared: &SharedStorage) {
     loop {
         tokio::time::sleep(ACCOUNTS).await;
-        live.look_after_accounts().await;
+        if !shared.membership.is_draining() {
+            live.look_after_accounts().await;
+        }
     }
 }
 
-async fn tidy(shared: &SharedStorage) {
+/// It is enough if one of the gateways does this. One that is drained lets the others do it.
+async fn clean_up(shared: &SharedStorage) {
     loop {
         tokio::time::sleep(TIDYING).await;
-        let membership = &shared.membership;
-        if let Err(error) = membership.seal_idle_logs(IDLE).await {
+        let owned = match shared.own_clean_up().await {
+            Ok(Some(owned)) => owned,
+            Ok(None) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "cannot find out which gateway cleans up");
+                continue;
+            }
+        };
+        if let Err(error) = seal_idle(shared, &owned).await {
             tracing::warn!(%error, "idle logs could not be moved out of the database yet");
         }
-        // It is enough if one of the gateways does this.
-        let swept = async {
-            if membership.own(&Duty::CleanUp.to_string()).await?.is_some() {
-                membership.forget_notices().await?;
-                membership.sweep_short_lived().await?;
-                membership.sweep_objects().await?;
-            }
-            Ok::<_, onyx_storage::StoreError>(())
-        };
-        if let Err(error) = swept.await {
+        if let Err(error) = sweep(shared, &owned).await {
             tracing::warn!(%error, "outdated rows and objects could not be removed");
         }
     }
+}
+
+/// Moves all idle logs into the object store, some at a time.
+async fn seal_idle(shared: &SharedStorage, owned: &OwnedDuty) -> Result<(), StoreError> {
+    let membership = &shared.membership;
+    while membership.still_owns(owned) && membership.seal_idle_logs(IDLE).await? > 0 {}
+    Ok(())
+}
+
+async fn sweep(shared: &SharedStorage, owned: &OwnedDuty) -> Result<(), StoreError> {
+    let membership = &shared.membership;
+    membership.forget_notices().await?;
+    membership.sweep_short_lived().await?;
+    membership.sweep_objects(owned).await?;
+    Ok(())
 }

@@ -28,6 +28,8 @@ pub(super) enum GatewayMessage {
     Job { job: JobNotice },
     /// A person chose another time zone.
     Zone { zone_of: PersonId },
+    /// A person has a long output that was kept, and had none before.
+    Artifacts { artifacts_of: PersonId },
 }
 
 /// The messages that wait, in the form in which they are sent.
@@ -40,12 +42,16 @@ impl WaitingMessages {
         let (mut notices, mut changes) = (live.agent.own_notices(), live.changes.to_be_shared());
         let mut jobs = live.agent.jobs.own_notices();
         let mut zones = live.agent.preferences.own_zone_changes();
+        let mut artifacts = live.extensions.artifacts.first_artifacts();
         loop {
             tokio::select! {
                 notice = next(&mut notices) => self.add(&GatewayMessage::Notice(notice)),
                 changed = next(&mut changes) => self.add(&GatewayMessage::Change { changed }),
                 job = next(&mut jobs) => self.add(&GatewayMessage::Job { job }),
                 zone_of = next(&mut zones) => self.add(&GatewayMessage::Zone { zone_of }),
+                artifacts_of = next(&mut artifacts) => {
+                    self.add(&GatewayMessage::Artifacts { artifacts_of });
+                }
             }
         }
     }

@@ -323,3 +323,62 @@ async fn the_command_of_a_job_works_on_the_files_that_gateways_share() {
     assert_eq!((&run["outcome"], &run["text"]), (&json!("done"), &json!("6")), "{run}");
     assert!(said(&two, &[read("count.txt")]).await[0].contains('6'));
 }
+
+/// Whether the last request to the model offered the tool.
+fn is_offered(model: &ScriptedModel, tool: &str) -> bool {
+    let body = model.last_request().body;
+    body["tools"].as_array().unwrap().iter().any(|offered| offered["function"]["name"] == tool)
+}
+
+#[tokio::test]
+async fn an_output_that_was_too_long_at_one_gateway_is_read_at_the_other() {
+    let model = obedient().await;
+    let (_place, one, two) = two(&model).await;
+    two.chat_stream(&json!({"message": "hello"})).await;
+    assert!(!is_offered(&model, "read_artifact"), "there is nothing to read");
+    let ran = events(&one, &[sh("seq 1 20000")]).await;
+    let key = ran.iter().find_map(|event| event["report"]["artifact"]["key"].as_str());
+    let key = key.unwrap_or_else(|| panic!("{ran:#?}"));
+    wait_for("the tool to be offered at the other", SOON, async || {
+        two.chat_stream(&json!({"message": "hello"})).await;
+        is_offered(&model, "read_artifact").then_some(())
+    })
+    .await;
+    let search = json!({"artifact": key, "find": "19876"});
+    let found = said(&two, &[("read_artifact", search)]).await;
+    assert!(found[0].contains("19877"), "{found:?}");
+}
+
+/// Another gateway that lives, and cleans up for all.
+async fn other_cleans_up(place: &ServerPlace) {
+    let other = "INSERT INTO gateways (id, incarnation, url, until)
+                     VALUES ('other', 4711, '', clock_timestamp() + INTERVAL '1 hour');
+                 INSERT INTO owners (name, fence, gateway, incarnation)
+                     VALUES ('sweep', 4711, 'other', 4711)";
+    place.sql().await.batch_execute(other).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_too_old_is_removed_by_the_gateway_that_cleans_up() {
+    let (place, model) = (place().await, obedient().await);
+    let mut one = acting(&place, "one", &model).start().await;
+    let ran = events(&one, &[sh("seq 1 20000")]).await;
+    let key = ran.iter().find_map(|event| event["report"]["artifact"]["key"].as_str()).unwrap();
+    let address = format!("/api/artifacts/{key}");
+    let session = key.split('/').nth(1).unwrap();
+    let gone = one.delete(&format!("/v1/sessions/{session}")).await;
+    assert!(gone.status < 300, "{}", gone.text());
+    one.terminate().await;
+    other_cleans_up(&place).await;
+    one.restart().await;
+    said(&one, &[sh("true")]).await;
+    let _ = one.get(&address).await.expect(200);
+    one.terminate().await;
+    let dies = "UPDATE gateways SET until = clock_timestamp() WHERE id = 'other'";
+    place.sql().await.batch_execute(dies).await.unwrap();
+    one.restart().await;
+    wait_for("the output of a session that is gone to be removed", SOON, async || {
+        (one.get(&address).await.status == 404).then_some(())
+    })
+    .await;
+}

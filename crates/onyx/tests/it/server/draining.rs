@@ -54,6 +54,26 @@ async fn the_owner_sees_what_each_gateway_does_and_drains_one() {
     assert_eq!(one.history(&session).await, two.history(&session).await, "it answers who looks");
 }
 
+/// While the table is away, whoever looks into it says so.
+#[tokio::test]
+async fn a_drained_gateway_looks_for_nothing_to_take_over() {
+    let model = ScriptedModel::start().await;
+    let (place, one, two) = two(&model).await;
+    let _ = two.post("/api/admin/gateways/one/drain", &json!({})).await.expect(204);
+    wait_for("it to be drained", SOON, async || {
+        (of(&gateways(&two).await, "one")["state"] == "drained").then_some(())
+    })
+    .await;
+    let looked = "open runs could not be looked up";
+    place.sql().await.batch_execute("ALTER TABLE runs RENAME TO runs_away").await.unwrap();
+    // A gateway looks every two seconds. When the other one has looked twice, this one would have.
+    wait_for("the other to look twice", SOON, async || {
+        (two.log().matches(looked).count() >= 2).then_some(())
+    })
+    .await;
+    assert!(!one.log().contains(looked), "{}", one.log());
+}
+
 #[tokio::test]
 async fn one_that_died_is_forgotten_and_a_drained_one_serves_again_when_it_is_restarted() {
     let model = ScriptedModel::start().await;

@@ -1,5 +1,7 @@
 //! Facts. The entities that they are about are in `entities.rs`.
 
+use std::collections::BTreeSet;
+
 use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::Hash;
 use tokio_postgres::Row;
@@ -11,8 +13,8 @@ use crate::postgres::convert::{
 use crate::postgres::query::{execute, read_all, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::{
-    ChunkFacts, EntityName, FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey, StoreError,
-    StoredFact,
+    ChunkFacts, ChunkId, EntityName, FactId, FactRow, GroupId, Holds, ObjectKind, SourceKey,
+    StoreError, StoredFact,
 };
 
 /// Stores facts. They replace what the same makers found in the same chunks before. Chunks that no
@@ -21,10 +23,10 @@ pub(super) async fn keep(
     transaction: &Transaction<'_>,
     found: &[ChunkFacts],
 ) -> Result<(), TransactionError> {
+    let held = hold(transaction, found).await?;
     for ChunkFacts { chunk, maker, facts } in found {
-        let chunk = i64::try_from(chunk.0).unwrap_or(i64::MAX);
-        let hold = "SELECT 1 FROM chunks WHERE id = $1 FOR KEY SHARE";
-        if row_if_any(transaction, hold, &[&chunk]).await?.is_none() {
+        let chunk = number(*chunk);
+        if !held.contains(&chunk) {
             continue;
         }
         let clear = "DELETE FROM facts WHERE chunk = $1 AND maker = $2";
@@ -34,6 +36,24 @@ pub(super) async fn keep(
         }
     }
     Ok(())
+}
+
+/// Keeps other gateways from writing facts of the same chunks until the transaction ends: both would
+/// delete the older facts and add theirs, and each fact would be there twice. All take the chunks in
+/// the same order, so that no two wait for each other. Returns the chunks that exist.
+async fn hold(
+    transaction: &Transaction<'_>,
+    found: &[ChunkFacts],
+) -> Result<BTreeSet<i64>, TransactionError> {
+    let wanted: BTreeSet<i64> = found.iter().map(|found| number(found.chunk)).collect();
+    let wanted: Vec<i64> = wanted.into_iter().collect();
+    let hold = "SELECT id FROM chunks WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
+    let held = rows(transaction, hold, &[&wanted]).await?;
+    Ok(held.iter().map(|row| get(row, 0)).collect::<Result<_, StoreError>>()?)
+}
+
+fn number(chunk: ChunkId) -> i64 {
+    i64::try_from(chunk.0).unwrap_or(i64::MAX)
 }
 
 async fn insert(

@@ -1,6 +1,6 @@
 //! Vectors of chunks, in the room of the model that made them: one room for the model that searches
 //! use, one for a model that is to replace it. A transaction that gives a room to another model
-//! locks the row `vectors` of the counters.
+//! locks the row `vectors` of the counters; one that copies vectors within their room shares it.
 
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
@@ -49,6 +49,13 @@ pub(super) async fn room_of(
 pub(super) async fn hold_rooms(transaction: &Transaction<'_>) -> Result<(), TransactionError> {
     let hold = "SELECT value FROM counters WHERE name = 'vectors' FOR UPDATE";
     row(transaction, hold, &[]).await?;
+    Ok(())
+}
+
+/// Keeps the rooms with their models until the transaction ends. Others may do the same meanwhile.
+pub(super) async fn share_rooms(transaction: &Transaction<'_>) -> Result<(), TransactionError> {
+    let share = "SELECT value FROM counters WHERE name = 'vectors' FOR SHARE";
+    row(transaction, share, &[]).await?;
     Ok(())
 }
 

@@ -2,9 +2,11 @@ use deadpool_postgres::{GenericClient, Transaction};
 use onyx_types::{Scope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
+use tokio_postgres::types::ToSql;
 
 use super::changes::{self, ChangedPart};
 use super::person_column;
+use super::vectors::share_rooms;
 use crate::postgres::convert::{get, integer, shown, shown_if_any};
 use crate::postgres::query::{execute, row, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
@@ -109,22 +111,28 @@ struct KnownVector {
 }
 
 /// Looks up the vectors before anything is deleted, because most chunks of an edited or renamed
-/// file still have the same text.
+/// file still have the same text. The rooms keep their models, so that no vector is written back
+/// into a room that was given to another model meanwhile.
 async fn known_vectors(
     transaction: &Transaction<'_>,
     chunks: &[ChunkRow],
 ) -> Result<Vec<KnownVector>, TransactionError> {
     let hashes: Vec<&[u8]> = chunks.iter().map(|chunk| chunk.hash.as_bytes().as_slice()).collect();
-    let found = rows(
+    let hashes: [&(dyn ToSql + Sync); 1] = [&hashes];
+    let known = rows(
         transaction,
         "SELECT DISTINCT ON (vectors.room, hash) vectors.room, hash, vector, codes
          FROM vectors LEFT JOIN tokens ON tokens.room = vectors.room
                                       AND tokens.chunk = vectors.chunk
          WHERE vectors.room IN (0, 1) AND hash = ANY ($1)
          ORDER BY vectors.room, hash, codes IS NULL",
-        &[&hashes],
-    )
-    .await?;
+        &hashes,
+    );
+    // Both statements travel together, and the second one sees what was committed before the first
+    // one had the lock.
+    let (shared, found) = tokio::join!(biased; share_rooms(transaction), known);
+    shared?;
+    let found = found?;
     let mut known = Vec::with_capacity(found.len());
     for row in &found {
         known.push(KnownVector {

@@ -33,6 +33,8 @@ pub enum ServerError {
         "the tables of the database are of version {found}, for Onyx from {compatible_from} on; this one knows {known}"
     )]
     SchemaNewer { found: i32, compatible_from: i32, known: i32 },
+    #[error("the tables are in use: a transaction has held one of them for more than five seconds")]
+    TablesInUse,
     #[error("the database is a standby and cannot be written")]
     Standby,
     #[error("the clocks of this machine and of the database differ by {seconds} seconds")]
@@ -84,6 +86,9 @@ impl ServerError {
                 "Run onyx migrate once, with this binary, while no older gateway needs the tables."
             }
             Self::SchemaNewer { .. } => "Use the newer Onyx that made these tables.",
+            Self::TablesInUse => {
+                "Nothing was changed. Run it again, when no backup is made; SELECT * FROM pg_stat_activity shows who holds a transaction open."
+            }
             Self::Standby => "Point storage.database to the primary server.",
             Self::ClockOff { .. } => {
                 "Set both clocks (timedatectl set-ntp true): tokens, jobs and days go by them."

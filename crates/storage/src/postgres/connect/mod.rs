@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod, Runtime,
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod,
+    Runtime,
 };
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config};
@@ -51,23 +52,32 @@ pub(crate) struct Database {
     pool: Pool,
     relaxed: Pool,
     reader: Arc<Mutex<Option<Arc<Object>>>>,
+    forgotten: ForgottenBefore,
 }
+
+/// When the connections were forgotten last. One that was opened before that is not used again,
+/// even if it was in use at that time and came back to its pool later.
+type ForgottenBefore = Arc<Mutex<Option<Instant>>>;
 
 impl Database {
     /// Creates the pools. Connections are opened when they are first needed.
     pub(crate) fn new(url: &DatabaseUrl) -> Result<Self, ServerError> {
         let usual = with_options(with_options(url.config.clone(), ISOLATION), LONGEST_PAUSE);
         let relaxed = with_options(usual.clone(), "-c synchronous_commit=off");
+        let forgotten = ForgottenBefore::default();
         Ok(Self {
-            pool: pool(url, usual, MOST_CONNECTIONS)?,
-            relaxed: pool(url, relaxed, MOST_RELAXED)?,
+            pool: pool(url, usual, MOST_CONNECTIONS, &forgotten)?,
+            relaxed: pool(url, relaxed, MOST_RELAXED, &forgotten)?,
             reader: Arc::default(),
+            forgotten,
         })
     }
 
-    /// Closes unused connections. A server that became a standby keeps its connections open, and
-    /// none of them can be used for writing.
+    /// Closes the connections, those in use as soon as they are not used any more. A server that
+    /// became a standby keeps its connections open, and none of them can be used for writing; one
+    /// that vanished answers on none of them.
     pub(crate) fn forget_connections(&self) {
+        *lock(&self.forgotten) = Some(Instant::now());
         *lock(&self.reader) = None;
         for pool in [&self.pool, &self.relaxed] {
             pool.retain(|_, _| false);
@@ -112,11 +122,22 @@ impl Database {
     }
 }
 
-fn pool(url: &DatabaseUrl, config: Config, most: usize) -> Result<Pool, ServerError> {
+fn pool(
+    url: &DatabaseUrl,
+    config: Config,
+    most: usize,
+    forgotten: &ForgottenBefore,
+) -> Result<Pool, ServerError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(with_patience(config), tls::connector(url)?, recycling);
+    let forgotten = Arc::clone(forgotten);
+    let is_current = Hook::sync_fn(move |_, connection| {
+        let is_forgotten = lock(&forgotten).is_some_and(|before| connection.created <= before);
+        if is_forgotten { Err(HookError::message("it was forgotten")) } else { Ok(()) }
+    });
     Pool::builder(manager)
         .max_size(most)
+        .pre_recycle(is_current)
         // The connection that was used last is used next, because its statements are prepared and
         // its caches are warm.
         .queue_mode(QueueMode::Lifo)

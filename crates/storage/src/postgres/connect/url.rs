@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio_postgres::config::{Config, Host, SslMode};
 
@@ -55,6 +56,7 @@ impl DatabaseUrl {
         };
         config.ssl_mode(mode);
         config.application_name("onyx");
+        set_keepalives(&mut config);
         let place = place_of(&config);
         Ok(Self { config, root_certificate: ours.root_certificate, place })
     }
@@ -64,6 +66,29 @@ impl DatabaseUrl {
     pub fn with_database(mut self, name: &str) -> Self {
         self.config.dbname(name);
         self
+    }
+}
+
+/// What tokio-postgres uses where the URL does not say when an idle connection is tested. It is too
+/// long for anybody to ask for it.
+const UNSET_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Makes connections notice within 15 seconds that the server's machine is gone without a word.
+/// Otherwise a statement would wait for its answer until the system gives up, which takes hours.
+/// What the URL sets stays.
+fn set_keepalives(config: &mut Config) {
+    let seconds = Duration::from_secs;
+    if config.get_keepalives_idle() == UNSET_IDLE {
+        config.keepalives_idle(seconds(5));
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(seconds(3));
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(3);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(seconds(15));
     }
 }
 
@@ -159,6 +184,25 @@ mod tests {
         let other = "postgres://a@h/x?connect_timeout=3&sslrootcert=/etc/ca.pem";
         let url = DatabaseUrl::parse(other).unwrap();
         assert_eq!(url.root_certificate, Some(PathBuf::from("/etc/ca.pem")));
-        assert_eq!(url.config.get_connect_timeout(), Some(&std::time::Duration::from_secs(3)));
+        assert_eq!(url.config.get_connect_timeout(), Some(&Duration::from_secs(3)));
+    }
+    #[test]
+    fn a_server_that_vanished_is_noticed_within_fifteen_seconds_unless_the_url_says_otherwise() {
+        let limits = |url: &str| {
+            let config = DatabaseUrl::parse(url).unwrap().config;
+            let seconds = |limit: Option<&Duration>| limit.map(Duration::as_secs);
+            (
+                config.get_keepalives().then_some(config.get_keepalives_idle().as_secs()),
+                seconds(config.get_keepalives_interval().as_ref()),
+                config.get_keepalives_retries(),
+                seconds(config.get_tcp_user_timeout()),
+            )
+        };
+        let usual = (Some(5), Some(3), Some(3), Some(15));
+        assert_eq!(limits("postgres://a@db.example.org/x"), usual);
+        assert_eq!(limits("postgres://a@db.example.org/x?sslmode=disable"), usual);
+        let other = "postgres://a@h/x?keepalives_idle=60&tcp_user_timeout=90";
+        assert_eq!(limits(other), (Some(60), Some(3), Some(3), Some(90)));
+        assert_eq!(limits("postgres://a@h/x?keepalives=0").0, None);
     }
 }

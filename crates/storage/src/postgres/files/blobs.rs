@@ -7,16 +7,22 @@ use std::time::Duration;
 use deadpool_postgres::Transaction;
 use sha2::{Digest as _, Sha256};
 
-use crate::StoreError;
 use crate::postgres::connect::Database;
-use crate::postgres::convert::get;
+use crate::postgres::convert::{get, integer};
+use crate::postgres::gateway::Gateway;
 use crate::postgres::query::{execute, row_if_any, rows};
 use crate::postgres::transaction::TransactionError;
 use crate::s3::Bucket;
+use crate::{Duties as _, OwnedDuty, StoreError};
 
 /// How long a write waits at most for a blob that is being deleted; after that it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// How long the deletion of one object may take. The gateway that sweeps must live for longer than
+/// that, or another one could have taken the sweep over before the store is asked.
+const LONGEST_DELETION: Duration = Duration::from_secs(4);
+/// After how many failures a sweep ends, because the store or the database is probably away.
+const MOST_FAILED: u32 = 20;
 
 /// Large contents, named by their SHA-256. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -111,10 +117,14 @@ impl Blobs {
     }
 
     /// Deletes objects that nothing refers to and that were not touched for this long. Returns how
-    /// many. The next sweep finishes one that was cut off. Nothing is deleted while a copy of one
-    /// moment is being read (`ServerCopy`), because the copy may name contents that were replaced
-    /// since.
-    pub(crate) async fn sweep(&self, untouched: Duration) -> Result<u64, StoreError> {
+    /// many. The next sweep finishes one that was cut off, and tries again what could not be deleted.
+    /// Nothing is deleted while a copy of one moment is being read (`ServerCopy`), because the copy
+    /// may name contents that were replaced since. `LeaseLost`: another gateway may sweep by now.
+    pub(crate) async fn sweep(
+        &self,
+        untouched: Duration,
+        owner: SweepOwner<'_>,
+    ) -> Result<u64, StoreError> {
         let client = self.database.client().await?;
         execute(
             &client,
@@ -132,18 +142,78 @@ impl Blobs {
             &[&untouched.as_secs_f64()],
         )
         .await?;
-        let select = "SELECT person, sha256 FROM blobs WHERE state = 'deleting'";
+        // Those that cannot be deleted do not always come first.
+        let select = "SELECT person, sha256 FROM blobs WHERE state = 'deleting' ORDER BY random()";
         let marked = rows(&client, select, &[]).await?;
-        let mut deleted = 0;
+        drop(client);
+        let (mut deleted, mut failed) = (0, 0);
         for row in &marked {
             let (person, name): (&str, &str) = (get(row, 0)?, get(row, 1)?);
-            self.bucket.delete(&object(person, name)).await?;
-            let forget = "DELETE FROM blobs
-                          WHERE person = $1 AND sha256 = $2 AND state = 'deleting'";
-            deleted += execute(&client, forget, &[&person, &name]).await?;
+            match self.delete(person, name, owner).await {
+                Ok(rows) => deleted += rows,
+                Err(StoreError::LeaseLost) => return Err(StoreError::LeaseLost),
+                // The others may still be deleted, and one object must not keep them forever.
+                Err(error) => {
+                    tracing::warn!(%error, name, "an object could not be deleted; trying again later");
+                    failed += 1;
+                }
+            }
+            if failed >= MOST_FAILED {
+                break;
+            }
         }
         Ok(deleted)
     }
+
+    /// Deletes one object that is marked. Another gateway may have deleted it meanwhile, and a
+    /// writer may have stored the same content again, so this asks immediately before.
+    async fn delete(
+        &self,
+        person: &str,
+        name: &str,
+        SweepOwner { gateway, duty }: SweepOwner<'_>,
+    ) -> Result<u64, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT blobs.state = 'deleting'
+                      FROM owners
+                      JOIN gateways ON gateways.id = owners.gateway
+                                   AND gateways.incarnation = owners.incarnation
+                      LEFT JOIN blobs ON person = $1 AND sha256 = $2
+                      WHERE name = $3 AND fence = $4 AND owners.incarnation = $5
+                        AND until > clock_timestamp() + $6::DOUBLE PRECISION * INTERVAL '1 second'";
+        let fence = integer(duty.fence);
+        let rest = LONGEST_DELETION.as_secs_f64();
+        let owned = row_if_any(
+            &client,
+            select,
+            &[&person, &name, &duty.name, &fence, &duty.incarnation, &rest],
+        )
+        .await?;
+        let owned = owned.ok_or(StoreError::LeaseLost)?;
+        if get::<Option<bool>>(&owned, 0)? != Some(true) {
+            return Ok(0);
+        }
+        drop(client);
+        // The answer may be old, if this gateway was frozen since.
+        if !gateway.still_owns(duty) || gateway.alive_for(LONGEST_DELETION).is_err() {
+            return Err(StoreError::LeaseLost);
+        }
+        let deletion = self.bucket.delete(&object(person, name));
+        tokio::time::timeout(LONGEST_DELETION, deletion).await.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable("the object store: it does not answer".to_owned()))
+        })?;
+        let client = self.database.client().await?;
+        let forget = "DELETE FROM blobs
+                      WHERE person = $1 AND sha256 = $2 AND state = 'deleting'";
+        Ok(execute(&client, forget, &[&person, &name]).await?)
+    }
+}
+
+/// The gateway that sweeps, and the duty under which it does.
+#[derive(Clone, Copy)]
+pub(crate) struct SweepOwner<'a> {
+    pub(crate) gateway: &'a Gateway,
+    pub(crate) duty: &'a OwnedDuty,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

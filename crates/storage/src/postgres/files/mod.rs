@@ -19,7 +19,7 @@ use super::origins::PostgresOrigins;
 use super::query;
 use crate::{Area, FileLookup, Files, FoundObject, Objects, Origins, StoreError, WorkLife};
 
-pub(crate) use blobs::Blobs;
+pub(crate) use blobs::{Blobs, SweepOwner};
 use objects::PostgresObjects;
 
 /// The files of all areas.

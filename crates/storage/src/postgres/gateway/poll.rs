@@ -17,6 +17,10 @@ const LOOK_BACK_SECONDS: f64 = 10.0;
 /// this far.
 const KEPT_SECONDS: f64 = 120.0;
 
+/// How long a poll waits for its answer. The connection of a database that vanished stays open, and
+/// nothing may keep this gateway from seeing what was revoked for longer than that.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// How far a gateway has read what the others did.
 #[derive(Debug, Default)]
 pub struct PollPosition {
@@ -65,8 +69,20 @@ pub struct ClusterChanges {
 impl Gateway {
     /// Sends notices to the other gateways and reads theirs, in one trip to the database. Nothing
     /// may depend on a notice. The first poll only learns the current position and returns no
-    /// changes.
+    /// changes. After a poll without an answer the next one uses a new connection.
     pub(crate) async fn poll(
+        &self,
+        position: &mut PollPosition,
+        told: &[String],
+    ) -> Result<ClusterChanges, StoreError> {
+        let polled = tokio::time::timeout(PATIENCE, self.poll_once(position, told)).await;
+        polled.unwrap_or_else(|_| {
+            self.database.forget_connections();
+            Err(StoreError::Unavailable("the database: it does not answer".to_owned()))
+        })
+    }
+
+    async fn poll_once(
         &self,
         position: &mut PollPosition,
         told: &[String],

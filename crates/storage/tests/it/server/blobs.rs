@@ -5,7 +5,7 @@ use std::time::Duration;
 use onyx_storage::{Area, Expect, ObjectKey, Objects, Sealing, ServerSettings, StoreError};
 use tokio_postgres::Client;
 
-use super::servers::{OpenGateway, TestDatabase};
+use super::servers::{OpenGateway, TestDatabase, let_die, two};
 use crate::support::{Maker, TTL};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -20,6 +20,12 @@ fn vault(gateway: &OpenGateway) -> std::sync::Arc<dyn Objects> {
 
 fn large(letter: &str) -> Vec<u8> {
     letter.repeat(100_000).into_bytes()
+}
+
+/// Sweeps as the gateway that owns the duty.
+async fn sweep(gateway: &OpenGateway) -> u64 {
+    let owned = gateway.membership.own("sweep").await.unwrap().expect("no other gateway has it");
+    gateway.membership.sweep_objects(&owned).await.unwrap()
 }
 
 /// Returns the path that the only object has in the store.
@@ -47,16 +53,16 @@ async fn an_object_goes_a_day_after_nothing_refers_to_it_and_no_sooner() {
     };
     assert_eq!((count("blobs").await, count("segments").await, count("turns").await), (3, 1, 0));
     objects.delete(&key("gone"), Expect::Anything).await.unwrap();
-    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 0);
+    assert_eq!(sweep(&gateway).await, 0);
     database.pass(DAY + Duration::from_secs(1)).await;
-    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 1);
-    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 0);
+    // The gateway lives again after that day.
+    gateway.membership.beat().await.unwrap();
+    assert_eq!(sweep(&gateway).await, 1);
+    assert_eq!(sweep(&gateway).await, 0);
     let kept = objects.get(&key("kept"), u64::MAX).await.unwrap().unwrap();
     assert_eq!(kept.bytes, large("k"));
     assert_eq!(gateway.store.turns.tail(&lease.key, None, 9).await.unwrap().turns, turns);
-    // A content that was swept can be written again, by the gateway that lives again after that
-    // day.
-    gateway.membership.beat().await.unwrap();
+    // A content that was swept can be written again.
     objects.put(&key("gone"), &large("g"), Expect::Absent).await.unwrap();
     let again = objects.get(&key("gone"), u64::MAX).await.unwrap().unwrap();
     assert_eq!(again.bytes, large("g"));
@@ -81,9 +87,73 @@ async fn a_writer_waits_for_an_object_that_is_being_deleted() {
     };
     assert_eq!(objects.get(&key("b"), 9).await.unwrap(), None);
     assert!(!write.is_finished());
-    assert_eq!(gateway.membership.sweep_objects().await.unwrap(), 1);
+    assert_eq!(sweep(&gateway).await, 1);
     write.await.unwrap().unwrap();
     let read = objects.get(&key("b"), u64::MAX).await.unwrap().unwrap();
+    assert_eq!(read.bytes, large("a"));
+}
+
+/// Marks three objects for deletion, and has the store refuse to delete the first of them. Returns
+/// their paths.
+async fn three_marked(database: &TestDatabase, gateway: &OpenGateway) -> [String; 3] {
+    let objects = vault(gateway);
+    let sql = database.sql().await;
+    for letter in ["a", "b", "c"] {
+        objects.put(&key(letter), &large(letter), Expect::Absent).await.unwrap();
+        objects.delete(&key(letter), Expect::Anything).await.unwrap();
+    }
+    sql.execute("UPDATE blobs SET state = 'deleting'", &[]).await.unwrap();
+    let rows = sql.query("SELECT person, sha256 FROM blobs", &[]).await.unwrap();
+    let paths: Vec<String> = rows
+        .iter()
+        .map(|row| format!("blobs/{}/{}", row.get::<_, &str>(0), row.get::<_, &str>(1)))
+        .collect();
+    let policy = serde_json::json!({"Version": "2012-10-17", "Statement": [{
+        "Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObject",
+        "Resource": format!("arn:aws:s3:::{}/onyx/{}", database.name, paths[0]),
+    }]});
+    let policies = format!("/{}?policy", database.name);
+    let status = database.servers.http("PUT", &policies, &policy.to_string());
+    assert!((200..300).contains(&status));
+    paths.try_into().unwrap()
+}
+
+/// Whether the object store has it.
+fn is_there(database: &TestDatabase, path: &str) -> bool {
+    database.servers.http("GET", &format!("/{}/onyx/{path}", database.name), "") == 200
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_that_cannot_be_deleted_does_not_keep_the_others() {
+    let database = TestDatabase::migrated().await;
+    let gateway = database.open("one").await;
+    let paths = three_marked(&database, &gateway).await;
+    assert_eq!(sweep(&gateway).await, 2);
+    assert_eq!(paths.each_ref().map(|path| is_there(&database, path)), [true, false, false]);
+    database.servers.http("DELETE", &format!("/{}?policy", database.name), "");
+    assert_eq!(sweep(&gateway).await, 1, "it is tried again");
+    assert!(!is_there(&database, &paths[0]));
+}
+
+/// The gateway's own clock stands still, as if the gateway was frozen.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sweeper_that_was_frozen_deletes_nothing_that_was_stored_again_meanwhile() {
+    let (database, one, two) = two().await;
+    let objects = vault(&one);
+    objects.put(&key("a"), &large("a"), Expect::Absent).await.unwrap();
+    objects.delete(&key("a"), Expect::Anything).await.unwrap();
+    let sql = database.sql().await;
+    sql.execute("UPDATE blobs SET state = 'deleting'", &[]).await.unwrap();
+    let owned = one.membership.own("sweep").await.unwrap().unwrap();
+    let_die(&database, &two).await;
+    assert_eq!(sweep(&two).await, 1, "another gateway has taken over");
+    vault(&two).put(&key("b"), &large("a"), Expect::Absent).await.unwrap();
+    // The frozen gateway read the row before all of that, so it still sees it as marked.
+    sql.execute("UPDATE blobs SET state = 'deleting'", &[]).await.unwrap();
+    let late = one.membership.sweep_objects(&owned).await;
+    assert!(matches!(late, Err(StoreError::LeaseLost)), "{late:?}");
+    sql.execute("UPDATE blobs SET state = 'stored'", &[]).await.unwrap();
+    let read = vault(&two).get(&key("b"), u64::MAX).await.unwrap().unwrap();
     assert_eq!(read.bytes, large("a"));
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use onyx_storage::{
     AccountKey, Area, BeginIn, BeginRun, DatabaseUrl, Expect, FinalWrite, Lease, ModelUse, NewPart,
-    ObjectKey, PeerKey, Repeat, RunOutcome, Sealing, SendEnd, ServerSettings, SessionMarks,
-    SessionMeta, SessionStatus, StoreError, TitleSource,
+    ObjectKey, PeerKey, PollPosition, Repeat, RunOutcome, Sealing, SendEnd, ServerSettings,
+    SessionMarks, SessionMeta, SessionStatus, StoreError, TitleSource,
 };
 use onyx_test_support::{FaultProxy, NetworkFault};
 use onyx_types::{LaneOrder, ModelId, RunStatus, SessionKey, SessionOrigin, Timestamp, Usage};
@@ -403,4 +403,29 @@ async fn a_transaction_that_nobody_ends_lets_go_of_its_rows() {
     let append = other.store.ledger.append_audit(audit_entry(&mut make, "owner"));
     let appended = tokio::time::timeout(Duration::from_secs(15), append).await;
     appended.expect("the rows are let go").unwrap();
+}
+
+/// The database's machine vanishes: nothing closes its connections, and nothing is answered on them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_poll_ends_when_the_connection_is_silent_and_the_next_one_uses_another() {
+    let behind = Behind::open().await;
+    let membership = &behind.gateway.membership;
+    let mut heard = PollPosition::default();
+    membership.poll(&mut heard, &[]).await.unwrap();
+    behind.proxy.silence();
+    behind.proxy.heal();
+    // A request that waits on a silent connection gives it back only when nobody waits any more.
+    let other = behind.gateway.store.ledger.active_runs();
+    let waited = tokio::time::timeout(Duration::from_secs(5), async {
+        tokio::join!(other, async {
+            let silent = membership.poll(&mut heard, &[]).await;
+            assert!(matches!(silent, Err(StoreError::Unavailable(_))), "{silent:?}");
+        })
+    });
+    assert!(waited.await.is_err(), "nothing answers on the connection of the request");
+    let again = async {
+        membership.poll(&mut heard, &[]).await.unwrap();
+        behind.gateway.store.ledger.active_runs().await.unwrap();
+    };
+    tokio::time::timeout(Duration::from_secs(2), again).await.expect("new connections are opened");
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    AccountKey, Area, BeginIn, BeginRun, ChunkId, ChunkRow, Delivery, Draft, DraftChange,
-    DraftMove, Expect, GroupId, InboxRow, JobChange, JobRow, JobSlot, ModelUse, NewUpdate,
-    RunOutcome, Settling, SlotClaim, SlotTrigger, SourceKey, SourceKind, SourceRow, Stamp, Store,
-    StoreError,
+    AccountKey, Area, BeginIn, BeginRun, ChunkFacts, ChunkId, ChunkRow, Delivery, Draft,
+    DraftChange, DraftMove, EntityName, Expect, FactRow, GroupId, Holds, InboxRow, JobChange,
+    JobRow, JobSlot, ModelUse, NewUpdate, ObjectKind, RunOutcome, Settling, SlotClaim, SlotTrigger,
+    SourceKey, SourceKind, SourceRow, Stamp, Store, StoreError,
 };
 use onyx_types::{
     DraftState, Hash, IdGenerator, ModelId, Origin, Plan, RunStatus, Scope, SessionOrigin, Taint,
@@ -565,4 +565,79 @@ async fn sources_that_both_index_end_whole_and_every_change_is_followed() {
     makers.join_all().await;
     assert_eq!(follower.vectors_after("mini", ChunkId(0), 99).await.unwrap().len(), 6);
     tokio::time::timeout(Duration::from_secs(30), follower.standing()).await.unwrap().unwrap();
+}
+
+fn fact(chunk: ChunkId, object: &str) -> ChunkFacts {
+    let name = |name: &str| EntityName { key: name.to_lowercase(), name: name.to_owned() };
+    let row = FactRow {
+        subject: name("Anna"),
+        relation: "works at".to_owned(),
+        object: name(object),
+        object_kind: ObjectKind::Entity,
+        holds: Holds::Begins,
+        line: 1,
+        said: format!("Anna works at {object}."),
+        from: None,
+        until: None,
+    };
+    ChunkFacts { chunk, maker: "rules".to_owned(), facts: vec![row] }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn facts_that_both_find_in_the_same_texts_are_there_once() {
+    let two = Two::open().await;
+    let chunks = &two.one.store.chunks;
+    for path in ["a", "b", "c"] {
+        chunks.replace(&source(path), &[chunk(path.to_owned())]).await.unwrap();
+    }
+    let stored = chunks.chunks_after(ChunkId(0), 99).await.unwrap();
+    let ids: Vec<ChunkId> = stored.iter().map(|chunk| chunk.id).collect();
+    let sql = two.database.sql().await;
+    for round in 0..20 {
+        let mut finders = JoinSet::new();
+        for number in 0..4 {
+            let chunks = two.store(number).chunks;
+            let mut found: Vec<ChunkFacts> = ids.iter().map(|id| fact(*id, "Ribe")).collect();
+            // A gateway may have read the chunks in any order.
+            if number > 1 {
+                found.reverse();
+            }
+            finders.spawn(async move { chunks.keep_facts(found).await.unwrap() });
+        }
+        finders.join_all().await;
+        let count = "SELECT count(*) FROM facts";
+        let facts: i64 = sql.query_one(count, &[]).await.unwrap().get(0);
+        assert_eq!(facts, 3, "round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_is_indexed_while_its_room_goes_to_another_model_keeps_no_older_vector() {
+    let two = Two::open().await;
+    let chunks = &two.one.store.chunks;
+    chunks.replace(&source("a"), &[chunk("a".to_owned())]).await.unwrap();
+    let id = chunks.chunks_after(ChunkId(0), 9).await.unwrap()[0].id;
+    chunks.keep_vectors("older", vec![(id, vec![1.0])]).await.unwrap();
+    // What another gateway does when it gives the room away.
+    let mut other = two.database.sql().await;
+    let other = other.transaction().await.unwrap();
+    let give_away = "SELECT FROM counters WHERE name = 'vectors' FOR UPDATE;
+                     DELETE FROM vectors;
+                     UPDATE marks SET value = 'newer' WHERE value = 'older'";
+    other.batch_execute(give_away).await.unwrap();
+    let writer = {
+        let chunks = Arc::clone(chunks);
+        tokio::spawn(async move {
+            chunks.replace(&source("a"), &[chunk("a".to_owned())]).await.unwrap();
+        })
+    };
+    let watcher = two.database.sql().await;
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while watcher.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 1 {
+        tokio::task::yield_now().await;
+    }
+    other.commit().await.unwrap();
+    writer.await.unwrap();
+    assert_eq!(chunks.vectors_after("newer", ChunkId(0), 9).await.unwrap(), []);
 }

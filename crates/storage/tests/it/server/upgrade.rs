@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use onyx_storage::{
-    AccountKey, InboxState, SCHEMA_VERSION, ServerSettings, ShortLivedKind, migrate_database,
+    AccountKey, InboxState, SCHEMA_VERSION, ServerError, ServerSettings, ShortLivedKind,
+    migrate_database,
 };
 use onyx_test_support::{OLD_TABLES, TableContents, copy_into_old_tables, fill_empty_tables};
 use onyx_types::Hash;
@@ -46,6 +47,23 @@ async fn what_older_tables_hold_survives_the_migrations_and_is_served() {
     let lease = after.leases.acquire(&key, TTL).await.unwrap();
     after.turns.append(&lease, &Maker::new().users(["after the upgrade"])).await.unwrap();
     assert_eq!(after.turns.tail(&key, None, 99).await.unwrap().turns.len(), 6);
+}
+
+#[tokio::test]
+async fn a_migration_does_not_wait_for_a_long_transaction_and_changes_nothing() {
+    let newest = TestDatabase::migrated().await;
+    let old = old_tables(&newest).await;
+    let mut other = old.sql().await;
+    let other = other.transaction().await.unwrap();
+    other.batch_execute("SELECT FROM onyx_schema FOR UPDATE").await.unwrap();
+    let refused = migrate_database(&old.database_url()).await.unwrap_err();
+    assert_eq!(refused, ServerError::TablesInUse);
+    assert!(refused.hint().contains("pg_stat_activity"), "{}", refused.hint());
+    let found = other.query_one("SELECT version FROM onyx_schema", &[]).await.unwrap();
+    assert_eq!(found.get::<_, i32>(0), OLD_TABLES);
+    other.rollback().await.unwrap();
+    let ran = migrate_database(&old.database_url()).await.unwrap();
+    assert_eq!(ran, usize::try_from(SCHEMA_VERSION - OLD_TABLES).unwrap());
 }
 
 #[tokio::test]
