@@ -198,7 +198,8 @@ impl Blobs {
         if !gateway.still_owns(duty) || gateway.alive_for(LONGEST_DELETION).is_err() {
             return Err(StoreError::LeaseLost);
         }
-        let deletion = self.bucket.delete(&object(person, name));
+        let object = object(person, name);
+        let deletion = self.bucket.delete(&object);
         tokio::time::timeout(LONGEST_DELETION, deletion).await.unwrap_or_else(|_| {
             Err(StoreError::Unavailable("the object store: it does not answer".to_owned()))
         })?;
