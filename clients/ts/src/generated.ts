@@ -1463,6 +1463,8 @@ export interface components {
             network: string;
             account: string;
             state: components["schemas"]["AccountState"];
+            /** @description The gateway that serves the account, if it is another one and its name is known. */
+            gateway: string | null;
             /** @description What is wrong, if anything is. */
             detail: string | null;
             /** @description The account's name on the network. */
@@ -1490,10 +1492,10 @@ export interface components {
             dead_letters: number;
         };
         /**
-         * @description `listening`: The network answers. `failing`: The last request to the network failed and is repeated. `deaf`: Nothing was received for too long. `unusable`: The account cannot be started with its settings.
+         * @description `listening`: The network answers. `failing`: The last request to the network failed and is repeated. `deaf`: Nothing was received for too long. `unusable`: The account cannot be started with its settings. `elsewhere`: Another gateway serves the account, and shows whether the network answers.
          * @enum {string}
          */
-        AccountState: "starting" | "listening" | "failing" | "deaf" | "unusable";
+        AccountState: "starting" | "listening" | "failing" | "deaf" | "unusable" | "elsewhere";
         /** @description The dark squares of a QR code, with the empty margin that readers need. */
         QrPicture: {
             /**
@@ -1561,6 +1563,8 @@ export interface components {
             network: string;
             account: string;
             state: components["schemas"]["AccountState"];
+            /** @description The gateway that serves the account, if it is another one and its name is known. */
+            gateway: string | null;
             /** @description What is wrong, if anything is. */
             detail: string | null;
             /** @description The account's name on the network. */

@@ -395,6 +395,7 @@ impl ServicesCore {
             files: Arc::clone(&self.store.files),
             ledger: Arc::clone(&self.store.ledger),
             jobs: Arc::clone(&self.store.jobs),
+            duties: Arc::clone(&self.store.duties),
             drafts: Arc::clone(&self.store.drafts),
             clock: Arc::clone(&self.clock),
             roster: Arc::clone(&self.roster),

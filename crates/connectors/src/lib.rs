@@ -43,9 +43,10 @@ pub use port::{
 };
 pub use qr::{QrPicture, qr_picture};
 pub use settings::{
-    Account, AccountSettings, Binding, BindingMatch, ConnectorsSettings, GroupRule, LookUp, Mode,
-    NETWORKS, NetworkSettings, PeerMatch, PeerName, ProvidedConnector, ResolvedConnectors,
-    ResolvedTranscriber, Secret, TranscriberSettings, Visitors, resolve_connectors,
+    Account, AccountElsewhere, AccountSettings, Binding, BindingMatch, ConnectorsSettings,
+    GroupRule, LookUp, Mode, NETWORKS, NetworkSettings, PeerMatch, PeerName, ProvidedConnector,
+    ResolvedConnectors, ResolvedTranscriber, Secret, TranscriberSettings, Visitors,
+    resolve_connectors,
 };
 pub use setup::{CommandPlace, ConnectorSetup, WaitTimes};
 pub use text::{Block, RenderedMessage, Span, Style, TextFormat, TextLimits, pack};

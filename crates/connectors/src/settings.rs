@@ -231,12 +231,23 @@ impl std::fmt::Debug for Secret {
 /// All settings of connectors, checked and resolved.
 #[derive(Clone, Default)]
 pub struct ResolvedConnectors {
+    /// Accounts that this process serves.
     pub accounts: Vec<Account>,
+    /// Accounts that another gateway serves.
+    pub elsewhere: Vec<AccountElsewhere>,
     /// Accounts that cannot work with their settings, each with the reason.
     pub unusable: Vec<(AccountKey, String)>,
     pub bindings: Vec<Binding>,
     pub transcriber: Option<ResolvedTranscriber>,
     pub mail: Option<Mailer>,
+}
+
+/// An account that another gateway serves.
+#[derive(Clone)]
+pub struct AccountElsewhere {
+    pub account: Account,
+    /// The name of that gateway, if it is known.
+    pub gateway: Option<String>,
 }
 
 impl ResolvedConnectors {

@@ -239,6 +239,11 @@ impl Membership {
         self.gateway.drain().await
     }
 
+    /// The living gateway that has a duty, by its name; `None`: no gateway has it.
+    pub async fn owner(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.gateway.owner(name).await
+    }
+
     /// Takes a duty that one gateway has at a time, such as polling a connector's account. `None`:
     /// another gateway has it.
     pub async fn own(&self, name: &str) -> Result<Option<OwnedDuty>, StoreError> {

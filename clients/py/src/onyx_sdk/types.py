@@ -1337,6 +1337,8 @@ class AccountJson(TypedDict):
     network: str
     account: str
     state: AccountState
+    # The gateway that serves the account, if it is another one and its name is known.
+    gateway: str | None
     # What is wrong, if anything is.
     detail: str | None
     # The account's name on the network.
@@ -1356,8 +1358,8 @@ class AccountJson(TypedDict):
     outgoing: int
     dead_letters: int
 
-# `listening`: The network answers. `failing`: The last request to the network failed and is repeated. `deaf`: Nothing was received for too long. `unusable`: The account cannot be started with its settings.
-AccountState: TypeAlias = "Literal['starting', 'listening', 'failing', 'deaf', 'unusable']"
+# `listening`: The network answers. `failing`: The last request to the network failed and is repeated. `deaf`: Nothing was received for too long. `unusable`: The account cannot be started with its settings. `elsewhere`: Another gateway serves the account, and shows whether the network answers.
+AccountState: TypeAlias = "Literal['starting', 'listening', 'failing', 'deaf', 'unusable', 'elsewhere']"
 
 
 class QrPicture(TypedDict):
@@ -1433,6 +1435,8 @@ class AccountDetails(TypedDict):
     network: str
     account: str
     state: AccountState
+    # The gateway that serves the account, if it is another one and its name is known.
+    gateway: str | None
     # What is wrong, if anything is.
     detail: str | None
     # The account's name on the network.

@@ -3,6 +3,7 @@
 //! Surfaces come in: they list actions, and turn one into a request that `runs` starts. Nothing here
 //! starts a run or writes to the vault.
 
+mod folders;
 mod front;
 mod past_runs;
 mod template;
@@ -10,7 +11,7 @@ mod template;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use onyx_storage::{Area, Files, ObjectKey, Objects, StoreError};
+use onyx_storage::{Area, Files, Object, ObjectKey, ObjectMeta, Objects, StoreError};
 use onyx_types::{
     AgentId, Approver, Attendance, Clock, ErrorCode, Fault, ModelId, PersonId, SessionId,
     SessionOrigin, UserContent, slug,
@@ -21,6 +22,7 @@ use crate::drive::ActionName;
 use crate::runs::{DryRun, RunInput, RunRequest, RunTerms, SessionRef};
 use template::TemplateValues;
 
+pub(crate) use folders::{VaultFile, list_folders, read_files};
 pub use past_runs::{PastRun, PastRunRecord};
 
 /// The actions' folder in the vault. It cannot be moved, because files there count as instructions.
@@ -88,6 +90,19 @@ pub enum Confirmation {
     NotYet,
 }
 
+/// The actions of one person that run automatically.
+#[derive(Default)]
+pub(crate) struct ScheduledActions {
+    pub(crate) found: Vec<Action>,
+    pub(crate) unread: Vec<UnreadAction>,
+}
+
+/// An action that may run automatically, but whose file cannot be read now.
+pub(crate) struct UnreadAction {
+    pub(crate) id: String,
+    pub(crate) fault: Fault,
+}
+
 struct NamedAction {
     id: String,
     label: String,
@@ -116,10 +131,62 @@ impl Actions {
     pub async fn list(&self, person: &PersonId) -> Result<Vec<Action>, Fault> {
         let vault = self.vault(person)?;
         let mut actions = Vec::new();
-        for named in names(&*vault).await? {
+        for named in named_in(&*vault).await? {
             actions.push(self.read_action(&*vault, person, named).await?);
         }
         Ok(actions)
+    }
+
+    /// The actions of these people that run automatically, in the order of the people. An error of one
+    /// person does not concern the others.
+    pub(crate) async fn scheduled(
+        &self,
+        people: &[PersonId],
+    ) -> Result<Vec<Result<ScheduledActions, Fault>>, Fault> {
+        let folder = ACTIONS_FOLDER.parse().map_err(StoreError::from)?;
+        let listed = list_folders(&*self.files, people, &folder, MOST_ACTIONS).await?;
+        let mut all = Vec::with_capacity(people.len());
+        let (mut wanted, mut named) = (Vec::new(), Vec::new());
+        for (number, (person, listed)) in people.iter().zip(listed).enumerate() {
+            let listed = match listed {
+                Ok(listed) => listed,
+                Err(error) => {
+                    all.push(Err(error.into()));
+                    continue;
+                }
+            };
+            all.push(Ok(ScheduledActions::default()));
+            for action in names(listed) {
+                wanted.push(VaultFile { person: person.clone(), key: action.key.clone() });
+                named.push((number, action));
+            }
+        }
+        let read = read_files(&*self.files, &wanted, self.longest_file()).await?;
+        for ((number, action), read) in named.into_iter().zip(read) {
+            let Ok(person_actions) = &mut all[number] else { continue };
+            if !self.may_be_scheduled(&read) {
+                continue;
+            }
+            let id = action.id.clone();
+            match self.found_action(&people[number], action, read).await {
+                Ok(action) => person_actions.found.push(action),
+                Err(fault) => person_actions.unread.push(UnreadAction { id, fault }),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether a file is to be looked at more closely. Most actions have no schedule, and where their
+    /// content came from costs a question each.
+    fn may_be_scheduled(&self, read: &Result<Option<Object>, StoreError>) -> bool {
+        let Ok(Some(object)) = read else { return read.is_err() };
+        let longest = self.roster.get().limits().max_action_bytes;
+        let text = std::str::from_utf8(&object.bytes).unwrap_or_default();
+        front::parse(text, longest).is_ok_and(|(recipe, _)| recipe.schedule.is_some())
+    }
+
+    fn longest_file(&self) -> u64 {
+        (self.roster.get().limits().max_action_bytes + LONGEST_FRONT) as u64
     }
 
     /// The run that an action asks for.
@@ -175,7 +242,7 @@ impl Actions {
         id: &str,
     ) -> Result<(ActionName, ActionSpec), Fault> {
         let vault = self.vault(person)?;
-        let mut named = names(&*vault).await?.into_iter().filter(|named| named.id == id);
+        let mut named = named_in(&*vault).await?.into_iter().filter(|named| named.id == id);
         let named = named.next().ok_or_else(|| {
             Fault::new(ErrorCode::NotFound, format!("There is no action {id:?}."))
                 .with_hint(format!("Actions are the files of {ACTIONS_FOLDER} in the vault."))
@@ -197,10 +264,21 @@ impl Actions {
         person: &PersonId,
         named: NamedAction,
     ) -> Result<Action, Fault> {
+        let read = vault.get(&named.key, self.longest_file()).await;
+        self.found_action(person, named, read).await
+    }
+
+    /// The action that a file describes; `read` is the file.
+    async fn found_action(
+        &self,
+        person: &PersonId,
+        named: NamedAction,
+        read: Result<Option<Object>, StoreError>,
+    ) -> Result<Action, Fault> {
         let NamedAction { id, label, key, warning } = named;
         let mut warnings: Vec<String> = warning.into_iter().collect();
         let mut text = String::new();
-        let recipe = match self.recipe(vault, person, &key, &mut text).await? {
+        let recipe = match self.recipe(person, &key, read, &mut text).await? {
             Ok((recipe, more)) => {
                 warnings.extend(more);
                 Ok(recipe)
@@ -213,14 +291,14 @@ impl Actions {
 
     async fn recipe(
         &self,
-        vault: &dyn Objects,
         person: &PersonId,
         key: &ObjectKey,
+        read: Result<Option<Object>, StoreError>,
         whole: &mut String,
     ) -> Result<Result<(ActionSpec, Vec<String>), String>, Fault> {
         let roster = self.roster.get();
         let longest = roster.limits().max_action_bytes;
-        let object = match vault.get(key, (longest + LONGEST_FRONT) as u64).await {
+        let object = match read {
             Ok(Some(object)) => object,
             Ok(None) => return Ok(Err("the file is gone".to_owned())),
             // The file is a link, or longer than any action may be.
@@ -264,13 +342,17 @@ pub(crate) fn fill_in(
     template::render(prompt, &TemplateValues { date: &date, time: &time, person, selection })
 }
 
-/// The files of the folder with their ids, by name.
-async fn names(vault: &dyn Objects) -> Result<Vec<NamedAction>, Fault> {
+/// The actions of a vault with their ids, by the names of their files.
+async fn named_in(vault: &dyn Objects) -> Result<Vec<NamedAction>, Fault> {
     let folder = ACTIONS_FOLDER.parse().map_err(StoreError::from)?;
-    let listed = match vault.list(Some(&folder), MOST_ACTIONS).await {
-        Err(StoreError::NotFound) => return Ok(Vec::new()),
-        listed => listed?,
-    };
+    match vault.list(Some(&folder), MOST_ACTIONS).await {
+        Err(StoreError::NotFound) => Ok(Vec::new()),
+        listed => Ok(names(listed?)),
+    }
+}
+
+/// The files among the entries of the folder with their ids, by name.
+fn names(listed: Vec<ObjectMeta>) -> Vec<NamedAction> {
     let files = listed.into_iter().filter(|entry| !entry.is_folder && !entry.key.is_hidden());
     let mut taken = BTreeSet::new();
     let mut names = Vec::new();
@@ -286,7 +368,7 @@ async fn names(vault: &dyn Objects) -> Result<Vec<NamedAction>, Fault> {
         taken.insert(id.clone());
         names.push(NamedAction { id, label, key, warning });
     }
-    Ok(names)
+    names
 }
 
 fn label_of(name: &str) -> Option<&str> {

@@ -74,6 +74,8 @@ const LONGEST_PROMPT: usize = 256 * 1024;
 const MOST_FLAGS: usize = 100;
 /// A listener that falls further behind is told that it missed changes.
 const MOST_UNHEARD: usize = 64;
+/// The files of how many people are read at once.
+const READ_TOGETHER: usize = 128;
 
 /// Reads and changes people's preferences.
 #[derive(Clone)]
@@ -146,11 +148,23 @@ impl PreferenceFiles {
     /// Reads the time zones that people chose. It is called before the first request, and where
     /// changes by other gateways may have been missed.
     pub async fn follow_zones(&self) -> Result<(), Fault> {
-        for person in self.files.people().await? {
-            if let Err(fault) = self.follow_zone(&person).await {
-                // A file that cannot be read must not keep the other people's time zones from being
-                // used. Its own reader gets the error.
-                tracing::warn!(%person, %fault, "the time zone is not known");
+        let key = key(FILE)?;
+        let people = self.files.people().await?;
+        for some in people.chunks(READ_TOGETHER) {
+            let lookup = |person: &PersonId| {
+                let file = FileLookup::File { key: key.clone(), max_bytes: LONGEST_FILE };
+                (Area::Person(person.clone()), file)
+            };
+            // A change of this gateway must not be replaced by what the file held before it.
+            let _changing = self.changing.lock().await;
+            let found = self.files.find(some.iter().map(lookup).collect()).await?;
+            for (person, found) in some.iter().zip(found) {
+                match content(found).and_then(|bytes| parsed(person, bytes)) {
+                    Ok(file) => self.use_zone(person, &file),
+                    // A file that cannot be read must not keep the other people's time zones from
+                    // being used. Its own reader gets the error.
+                    Err(fault) => tracing::warn!(%person, %fault, "the time zone is not known"),
+                }
             }
         }
         Ok(())
@@ -204,17 +218,9 @@ impl PreferenceFiles {
         let prompt = FileLookup::File { key: key(INSTRUCTIONS)?, max_bytes: LONGEST_PROMPT as u64 };
         let wanted = vec![(area.clone(), file), (area, prompt)];
         let mut found = self.files.find(wanted).await?.into_iter();
-        let mut next = || match found.next() {
-            Some(Ok(FoundObject::File(object))) => Ok(Some(object.bytes)),
-            Some(Err(StoreError::NotFound)) | Some(Ok(_)) | None => Ok(None),
-            Some(Err(error)) => Err(Fault::from(error)),
-        };
+        let mut next = || found.next().map_or(Ok(None), content);
         let (file, prompt) = (next()?, next()?);
-        let file = file.unwrap_or_else(|| b"{}".to_vec());
-        let file = serde_json::from_slice(&file).map_err(|error| {
-            let message = format!("people/{person}/{FILE} cannot be read: {error}");
-            Fault::new(ErrorCode::StorageFailed, message).with_hint("Fix the file or remove it.")
-        })?;
+        let file = parsed(person, file)?;
         let prompt = prompt.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((file, prompt.unwrap_or_default()))
     }
@@ -223,6 +229,25 @@ impl PreferenceFiles {
 fn settings(file: File, prompt: String) -> Preferences {
     let File { runtime_mode, fallback, flags, timezone, more: _ } = file;
     Preferences { runtime_mode, fallback, flags, prompt, timezone }
+}
+
+/// The bytes of a file that was looked up; `None` if there is none.
+fn content(found: Result<FoundObject, StoreError>) -> Result<Option<Vec<u8>>, Fault> {
+    match found {
+        Ok(FoundObject::File(object)) => Ok(Some(object.bytes)),
+        Ok(FoundObject::Nothing | FoundObject::End(_) | FoundObject::Folder(_))
+        | Err(StoreError::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A person's preferences file; without one, all settings have their defaults.
+fn parsed(person: &PersonId, file: Option<Vec<u8>>) -> Result<File, Fault> {
+    let file = file.unwrap_or_else(|| b"{}".to_vec());
+    serde_json::from_slice(&file).map_err(|error| {
+        let message = format!("people/{person}/{FILE} cannot be read: {error}");
+        Fault::new(ErrorCode::StorageFailed, message).with_hint("Fix the file or remove it.")
+    })
 }
 
 fn key(path: &str) -> Result<ObjectKey, StoreError> {

@@ -1,9 +1,9 @@
 //! Delivers the results of jobs: in browsers, on other networks, by webhooks and by mail. A delivery is in the ledger
-//! before it is attempted, so that a crash loses none.
+//! before it is attempted, so that a crash loses none. One gateway at a time works on it, under a duty of its own.
 
 use std::sync::{Arc, PoisonError};
 
-use onyx_storage::{JobSlot, SlotDelivery, SlotKey, SlotState};
+use onyx_storage::{JobSlot, OwnedDuty, SlotDelivery, SlotKey, SlotState, StoreError};
 use onyx_types::{Fault, JobId, PersonId};
 use serde_json::json;
 
@@ -17,28 +17,109 @@ const LONGEST_TOLD: usize = 240;
 /// for other servers get tasks of their own, so that no other person waits for them.
 pub(super) async fn deliver_pending(shared: &Arc<JobsCore>) -> Result<(), Fault> {
     for slot in shared.setup.jobs.undelivered_slots().await? {
-        let ways = ways(shared, &slot.person, &slot.job).await?;
-        if !ways.iter().any(Deliver::may_take_long) {
-            deliver(shared, &slot, &ways).await?;
-        } else if shared.begins_delivery(&slot.key()) {
+        let Some(claimed) = ClaimedDelivery::claim(shared, &slot.key()).await? else { continue };
+        let ways = match ways(shared, &slot.person, &slot.job).await {
+            Ok(ways) => ways,
+            Err(fault) => {
+                tracing::warn!(job = %slot.job, %fault, "a delivery waits until the job can be read");
+                give_back(shared, &claimed.owned).await;
+                continue;
+            }
+        };
+        if ways.iter().any(Deliver::may_take_long) {
             let shared = Arc::clone(shared);
             tokio::spawn(async move {
-                if let Err(fault) = deliver(&shared, &slot, &ways).await {
+                if let Err(fault) = claimed.perform(&ways).await {
                     tracing::warn!(job = %slot.job, %fault, "a delivery could not be recorded");
                 }
-                shared.ends_delivery(&slot.key());
                 shared.tell(&slot.person, &slot.job, None);
             });
+        } else {
+            claimed.perform(&ways).await?;
         }
     }
     Ok(())
 }
 
-async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<(), Fault> {
-    let own_files = shared.setup.files.of_this_life();
-    let files = own_files.as_ref().unwrap_or(&shared.setup.files);
+/// A delivery that no other task and no other living gateway works on.
+struct ClaimedDelivery {
+    slot: JobSlot,
+    owned: OwnedDuty,
+    task: DeliveryTask,
+}
+
+impl ClaimedDelivery {
+    /// Claims the delivery of a slot. `None`: another task or gateway works on it or has ended it.
+    async fn claim(shared: &Arc<JobsCore>, key: &SlotKey) -> Result<Option<Self>, Fault> {
+        let Some(task) = DeliveryTask::begin(shared, key) else { return Ok(None) };
+        let Some(owned) = shared.setup.duties.own(&key.delivery_duty()).await? else {
+            return Ok(None);
+        };
+        // The slot was listed before the duty was taken, so another gateway may have ended its
+        // delivery in between.
+        let slot = shared.setup.jobs.slot(key).await;
+        let is_pending = |slot: &JobSlot| slot.delivery == Some(SlotDelivery::Pending);
+        match slot.map(|slot| slot.filter(is_pending)) {
+            Ok(Some(slot)) => Ok(Some(Self { slot, owned, task })),
+            Ok(None) => {
+                give_back(shared, &owned).await;
+                Ok(None)
+            }
+            Err(error) => {
+                give_back(shared, &owned).await;
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn perform(self, ways: &[Deliver]) -> Result<(), Fault> {
+        let shared = &self.task.shared;
+        let delivered = deliver(shared, &self.slot, &self.owned, ways).await;
+        give_back(shared, &self.owned).await;
+        delivered
+    }
+}
+
+async fn give_back(shared: &JobsCore, owned: &OwnedDuty) {
+    if let Err(error) = shared.setup.duties.disown(owned).await {
+        tracing::warn!(%error, "a delivery could not be given back; this gateway holds it until it stops");
+    }
+}
+
+/// Marks a delivery as under way in this process for as long as it is kept.
+struct DeliveryTask {
+    shared: Arc<JobsCore>,
+    slot: SlotKey,
+}
+
+impl DeliveryTask {
+    /// `None`: the delivery is under way already.
+    fn begin(shared: &Arc<JobsCore>, slot: &SlotKey) -> Option<Self> {
+        let mut under_way = shared.delivering.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = under_way.insert(slot.clone());
+        is_first.then(|| Self { shared: Arc::clone(shared), slot: slot.clone() })
+    }
+}
+
+impl Drop for DeliveryTask {
+    fn drop(&mut self) {
+        let mut under_way = self.shared.delivering.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.remove(&self.slot);
+    }
+}
+
+async fn deliver(
+    shared: &JobsCore,
+    slot: &JobSlot,
+    owned: &OwnedDuty,
+    ways: &[Deliver],
+) -> Result<(), Fault> {
     // This is checked before each attempt: once this gateway is taken for dead, another one delivers.
-    let is_ours = || files.incarnation().map(drop).map_err(|error| error.to_string());
+    let is_ours = || {
+        let still_owns = shared.setup.duties.still_owns(owned);
+        if still_owns { Ok(()) } else { Err(StoreError::LeaseLost) }
+    };
+    let may_go_on = || is_ours().map_err(|error| error.to_string());
     let mut failed = None;
     for way in ways {
         match way {
@@ -46,15 +127,15 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
             Deliver::Session => {}
             Deliver::Notification => shared.tell(&slot.person, &slot.job, Some(result_text(slot))),
             Deliver::Webhook(url) => {
-                failed = post(shared, slot, url, is_ours).await.err().or(failed)
+                failed = post(shared, slot, url, may_go_on).await.err().or(failed)
             }
-            Deliver::Mail(to) => failed = mail(shared, slot, to, is_ours).await.err().or(failed),
+            Deliver::Mail(to) => failed = mail(shared, slot, to, may_go_on).await.err().or(failed),
             Deliver::Peer(address) => {
                 failed = write_to_peer(shared, slot, address).await.err().or(failed);
             }
         }
     }
-    files.incarnation()?;
+    is_ours()?;
     // Failures are shown in browsers whatever the job's `deliver:` says, so that none is silent.
     if slot.state.is_trouble() && !ways.contains(&Deliver::Notification) {
         shared.tell(&slot.person, &slot.job, Some(result_text(slot)));
@@ -66,13 +147,16 @@ async fn deliver(shared: &JobsCore, slot: &JobSlot, ways: &[Deliver]) -> Result<
             (SlotDelivery::Failed, Some(format!("{}\nNot delivered: {why}", slot.detail)))
         }
     };
-    Ok(shared.setup.jobs.set_delivery(&slot.key(), delivery, detail.as_deref()).await?)
+    let key = slot.key();
+    if !shared.setup.jobs.set_delivery(&key, owned, delivery, detail.as_deref()).await? {
+        tracing::warn!(job = %slot.job, "another gateway has taken over this delivery");
+    }
+    Ok(())
 }
 
 /// The ways in which the job's current file asks for delivery; a deleted job delivers nothing.
 async fn ways(shared: &JobsCore, person: &PersonId, id: &JobId) -> Result<Vec<Deliver>, Fault> {
-    let jobs = shared.jobs_of(person).await?;
-    let job = jobs.into_iter().find(|job| job.id == *id);
+    let job = shared.job_of(person, id).await?;
     // A change of `deliver:` counts only once a person has accepted it.
     let accepted =
         job.filter(|job| job.row.as_ref().is_some_and(|row| row.accepted_hash == job.hash));
@@ -166,15 +250,4 @@ fn result_text(slot: &JobSlot) -> String {
     };
     let end = text.floor_char_boundary(LONGEST_TOLD);
     if end < text.len() { format!("{}…", &text[..end]) } else { text }
-}
-
-impl JobsCore {
-    /// Marks the delivery as begun; `false` if it was begun already.
-    fn begins_delivery(&self, slot: &SlotKey) -> bool {
-        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).insert(slot.clone())
-    }
-
-    fn ends_delivery(&self, slot: &SlotKey) {
-        self.delivering.lock().unwrap_or_else(PoisonError::into_inner).remove(slot);
-    }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onyx_storage::{Area, Files, JobRow, JobSlot, LocalObjects, ObjectKey, Objects, StoreError};
+use onyx_storage::{
+    Area, Files, JobRow, JobSlot, LocalObjects, Object, ObjectKey, Objects, StoreError,
+};
 use onyx_tools::{JOBS_FOLDER, JobOutside};
 use onyx_types::{AgentId, ErrorCode, Fault, Hash, JobId, JobKind, PersonId, Timestamp, slug};
 use serde_json::{Map, Value, json};
@@ -15,9 +17,12 @@ use super::schedule::{Rule, Schedule};
 use super::settings::SystemJob;
 use super::spec::{Deliver, JobFlaw, JobSpec, Misfire, Overlap, SessionUse, Timing, Work};
 use super::{Jobs, JobsCore};
-use crate::actions::Action;
+use crate::actions::{Action, ScheduledActions, VaultFile, list_folders, read_files};
 
 const MOST_JOBS: usize = 500;
+/// For how many people the files are read before they are parsed, so that the memory which this
+/// takes is bounded.
+const PEOPLE_AT_ONCE: usize = 256;
 /// How many future times of a job are shown.
 pub(super) const SHOWN_AHEAD: usize = 5;
 
@@ -87,8 +92,7 @@ impl Jobs {
     }
 
     pub async fn get(&self, person: &PersonId, id: &JobId) -> Result<Job, Fault> {
-        let mut jobs = self.shared.jobs_of(person).await?.into_iter();
-        jobs.find(|job| job.id == *id).ok_or_else(|| no_such_job(id))
+        self.shared.job_of(person, id).await?.ok_or_else(|| no_such_job(id))
     }
 
     /// The results of its slots, newest first.
@@ -148,26 +152,99 @@ fn next_times(timing: &Timing, anchor: Timestamp, after: Timestamp) -> Vec<Times
 
 impl JobsCore {
     pub(super) async fn jobs_of(&self, person: &PersonId) -> Result<Vec<Job>, Fault> {
-        let rows = self.setup.jobs.jobs().await?.into_iter();
-        let mut rows: BTreeMap<JobId, JobRow> =
-            rows.filter(|row| row.person == *person).map(|row| (row.job.clone(), row)).collect();
-        let mut jobs = Vec::new();
-        for found in self.job_files(person).await? {
-            let row = rows.remove(&found.id);
-            jobs.push(self.job(found, row));
+        let FoundJobs { jobs, unread } = self.all_jobs_of(person).await?;
+        match unread.into_iter().next() {
+            Some(unread) => Err(unread.fault),
+            None => Ok(jobs),
         }
-        for action in self.setup.actions.list(person).await? {
-            let Some(found) = self.action_job(person, action) else { continue };
-            let row = rows.remove(&found.id);
-            jobs.push(self.job(found, row));
+    }
+
+    /// One job of a person, whether or not the others can be read.
+    pub(super) async fn job_of(&self, person: &PersonId, id: &JobId) -> Result<Option<Job>, Fault> {
+        let FoundJobs { jobs, unread } = self.all_jobs_of(person).await?;
+        if let Some(job) = jobs.into_iter().find(|job| job.id == *id) {
+            return Ok(Some(job));
         }
-        for system in self.settings().system.into_iter().filter(|job| job.owner == *person) {
-            let found = self.system_job(person, system);
-            let row = rows.remove(&found.id);
-            jobs.push(self.job(found, row));
+        let concerns = |unread: &UnreadJob| unread.job.as_ref().is_none_or(|job| job == id);
+        match unread.into_iter().find(concerns) {
+            Some(unread) => Err(unread.fault),
+            None => Ok(None),
         }
-        self.remember(person, !jobs.is_empty());
-        Ok(jobs)
+    }
+
+    async fn all_jobs_of(&self, person: &PersonId) -> Result<FoundJobs, Fault> {
+        let rows = self.setup.jobs.jobs_of(person).await?;
+        let mut found = self.found_jobs(std::slice::from_ref(person), rows).await?;
+        Ok(found.pop().unwrap_or_default())
+    }
+
+    /// The jobs of all these people. What cannot be read is logged and left out, so that it does not
+    /// hold up the jobs of others.
+    pub(super) async fn jobs_of_people(&self, people: Vec<PersonId>) -> Result<AllJobs, Fault> {
+        let rows = self.setup.jobs.jobs().await?;
+        let found = self.found_jobs(&people, rows).await?;
+        let mut all = AllJobs::new();
+        for (person, FoundJobs { jobs, unread }) in people.into_iter().zip(found) {
+            for UnreadJob { job, fault } in unread {
+                let job = job.map_or("all".to_owned(), |job| job.to_string());
+                tracing::warn!(%person, job, %fault, "a job cannot be read; it does not fire until it can");
+            }
+            all.extend(jobs.into_iter().map(|job| ((person.clone(), job.id.clone()), job)));
+        }
+        Ok(all)
+    }
+
+    /// The jobs of these people, in the order of the people. `rows` has at least theirs.
+    async fn found_jobs(
+        &self,
+        people: &[PersonId],
+        rows: Vec<JobRow>,
+    ) -> Result<Vec<FoundJobs>, Fault> {
+        let rows = rows.into_iter();
+        let mut rows: BTreeMap<(PersonId, JobId), JobRow> =
+            rows.map(|row| ((row.person.clone(), row.job.clone()), row)).collect();
+        let mut all = Vec::with_capacity(people.len());
+        for some in people.chunks(PEOPLE_AT_ONCE) {
+            let files = self.job_files(some).await?;
+            let actions = self.setup.actions.scheduled(some).await?;
+            for ((person, files), actions) in some.iter().zip(files).zip(actions) {
+                let ReadJobs { found, unread } = self.read_jobs(person, files, actions);
+                let jobs = found.into_iter().map(|found| {
+                    let row = rows.remove(&(person.clone(), found.id.clone()));
+                    self.job(found, row)
+                });
+                let jobs: Vec<Job> = jobs.collect();
+                if unread.is_empty() || !jobs.is_empty() {
+                    self.remember(person, !jobs.is_empty());
+                }
+                all.push(FoundJobs { jobs, unread });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Puts together what the files, the actions and the config say of one person's jobs.
+    fn read_jobs(
+        &self,
+        person: &PersonId,
+        files: ReadJobs,
+        actions: Result<ScheduledActions, Fault>,
+    ) -> ReadJobs {
+        let ReadJobs { mut found, mut unread } = files;
+        match actions {
+            Ok(actions) => {
+                let jobs = actions.found.into_iter();
+                found.extend(jobs.filter_map(|action| self.action_job(person, action)));
+                unread.extend(actions.unread.into_iter().map(|action| UnreadJob {
+                    job: action_job_id(&action.id),
+                    fault: action.fault,
+                }));
+            }
+            Err(fault) => unread.push(UnreadJob { job: None, fault }),
+        }
+        let system = self.settings().system.into_iter().filter(|job| job.owner == *person);
+        found.extend(system.map(|job| self.system_job(person, job)));
+        ReadJobs { found, unread }
     }
 
     fn remember(&self, person: &PersonId, has_jobs: bool) {
@@ -255,54 +332,68 @@ impl JobsCore {
         Ok((self.spec_of(person, &file.fields, file.prompt, past)?, file.warnings))
     }
 
-    async fn job_files(&self, person: &PersonId) -> Result<Vec<FoundJob>, Fault> {
-        let vault = self.setup.files.objects(&Area::Vault(person.clone()))?;
+    /// What the job files of these people say, in the order of the people.
+    async fn job_files(&self, people: &[PersonId]) -> Result<Vec<ReadJobs>, Fault> {
         let folder: ObjectKey = JOBS_FOLDER.parse().map_err(StoreError::from)?;
-        let listed = match vault.list(Some(&folder), MOST_JOBS).await {
-            Err(StoreError::NotFound) => return Ok(Vec::new()),
-            listed => listed?,
-        };
-        let mut found = Vec::new();
-        for key in listed.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.key) {
-            let Some(id) = key.parts().last().and_then(file::id_of) else { continue };
-            let read = self.read_file(person, &key).await?;
-            found.push(match (id, read) {
-                (Ok(id), Ok(text)) => {
-                    let (spec, warnings) = match self.read_text(person, &text, PastMoment::Read) {
-                        Ok((spec, warnings)) => (Ok(spec), warnings),
-                        Err(flaw) => (Err(flaw), Vec::new()),
-                    };
-                    FoundJob { id, text, spec, warnings }
+        let listed = list_folders(&*self.setup.files, people, &folder, MOST_JOBS).await?;
+        let mut all: Vec<ReadJobs> = people.iter().map(|_| ReadJobs::default()).collect();
+        let (mut wanted, mut named) = (Vec::new(), Vec::new());
+        for (number, listed) in listed.into_iter().enumerate() {
+            let listed = match listed {
+                Ok(listed) => listed,
+                Err(error) => {
+                    all[number].unread.push(UnreadJob { job: None, fault: error.into() });
+                    continue;
                 }
-                (Ok(id), Err(flaw)) => FoundJob::broken(id, flaw),
-                (Err(stem), _) => {
-                    let Some(id) = listed_as(&stem) else { continue };
-                    let why = format!(
-                        "{stem:?} is not a name for a job: use a-z, 0-9, '-' and '_' and begin with a letter or digit"
-                    );
-                    FoundJob::broken(id, JobFlaw::new("file", why))
+            };
+            for key in listed.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.key) {
+                match key.parts().last().and_then(file::id_of) {
+                    None => {}
+                    Some(Ok(id)) => {
+                        wanted.push(VaultFile { person: people[number].clone(), key });
+                        named.push((number, id));
+                    }
+                    Some(Err(stem)) => all[number].found.extend(misnamed(&stem)),
                 }
-            });
+            }
         }
-        Ok(found)
+        let longest = self.setup.roster.get().limits().max_action_bytes + LONGEST_FRONT;
+        let read = read_files(&*self.setup.files, &wanted, longest as u64).await?;
+        for ((number, id), read) in named.into_iter().zip(read) {
+            match self.found_job(&people[number], id.clone(), read) {
+                Ok(found) => all[number].found.push(found),
+                Err(fault) => all[number].unread.push(UnreadJob { job: Some(id), fault }),
+            }
+        }
+        for read in &mut all {
+            read.found.sort_by(|one, other| one.id.cmp(&other.id));
+        }
+        Ok(all)
     }
 
-    async fn read_file(
+    /// The job that a file describes; `read` is the file.
+    fn found_job(
         &self,
         person: &PersonId,
-        key: &ObjectKey,
-    ) -> Result<Result<String, JobFlaw>, Fault> {
-        let vault = self.setup.files.objects(&Area::Vault(person.clone()))?;
-        let longest = self.setup.roster.get().limits().max_action_bytes + LONGEST_FRONT;
-        Ok(match vault.get(key, longest as u64).await {
-            Ok(Some(object)) => {
-                String::from_utf8(object.bytes).map_err(|_| JobFlaw::new("file", "it is not UTF-8"))
-            }
-            Ok(None) => Err(JobFlaw::new("file", "it is gone")),
+        id: JobId,
+        read: Result<Option<Object>, StoreError>,
+    ) -> Result<FoundJob, Fault> {
+        let broken = |why: String| FoundJob::broken(id.clone(), JobFlaw::new("file", why));
+        let object = match read {
+            Ok(Some(object)) => object,
+            Ok(None) => return Ok(broken("it is gone".to_owned())),
             // The file is a link, or longer than any job may be.
-            Err(StoreError::Refused(why)) => Err(JobFlaw::new("file", why)),
+            Err(StoreError::Refused(why)) => return Ok(broken(why)),
             Err(error) => return Err(error.into()),
-        })
+        };
+        let Ok(text) = String::from_utf8(object.bytes) else {
+            return Ok(broken("it is not UTF-8".to_owned()));
+        };
+        let (spec, warnings) = match self.read_text(person, &text, PastMoment::Read) {
+            Ok((spec, warnings)) => (Ok(spec), warnings),
+            Err(flaw) => (Err(flaw), Vec::new()),
+        };
+        Ok(FoundJob { id, text, spec, warnings })
     }
 
     /// The job that an action's `schedule:` makes.
@@ -310,7 +401,7 @@ impl JobsCore {
         let Action { id, text, recipe, warnings, .. } = action;
         let recipe = recipe.ok()?;
         let schedule = recipe.schedule.as_deref()?.trim();
-        let job: JobId = format!("action:{id}").parse().ok()?;
+        let job = action_job_id(&id)?;
         let given = match schedule.split_once(' ') {
             Some(("every", every)) => json!({"every": every}),
             Some(("at", at)) => json!({"at": at}),
@@ -355,6 +446,42 @@ impl JobsCore {
     }
 }
 
+/// The jobs of all people at one moment.
+pub(super) type AllJobs = BTreeMap<(PersonId, JobId), Job>;
+
+/// The jobs of one person, as far as they can be read.
+#[derive(Default)]
+struct FoundJobs {
+    jobs: Vec<Job>,
+    unread: Vec<UnreadJob>,
+}
+
+/// What could be read of one person's jobs, without the ledger.
+#[derive(Default)]
+struct ReadJobs {
+    found: Vec<FoundJob>,
+    unread: Vec<UnreadJob>,
+}
+
+/// A job that may exist, but cannot be read now.
+struct UnreadJob {
+    /// `None`: it may be any job of the person.
+    job: Option<JobId>,
+    fault: Fault,
+}
+
+fn action_job_id(action: &str) -> Option<JobId> {
+    format!("action:{action}").parse().ok()
+}
+
+/// A job whose file has a name that no job can have, so that the file is listed all the same.
+fn misnamed(stem: &str) -> Option<FoundJob> {
+    let why = format!(
+        "{stem:?} is not a name for a job: use a-z, 0-9, '-' and '_' and begin with a letter or digit"
+    );
+    Some(FoundJob::broken(listed_as(stem)?, JobFlaw::new("file", why)))
+}
+
 /// A job as read from its file, its action or the config.
 struct FoundJob {
     id: JobId,
@@ -369,7 +496,7 @@ impl FoundJob {
     }
 }
 
-/// The nearest valid id for a file whose name is none, so that the file is listed all the same.
+/// The nearest valid id for a file whose name is none.
 fn listed_as(stem: &str) -> Option<JobId> {
     slug(stem).parse().ok()
 }

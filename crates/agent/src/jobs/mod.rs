@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use onyx_knowledge::Index;
-use onyx_storage::{Drafts, Files, JobLedger, Ledger, SlotKey};
+use onyx_storage::{Drafts, Duties, Files, JobLedger, Ledger, SlotKey};
 use onyx_tools::JobOutside;
 use onyx_types::{Cancel, Clock, Fault, JobId, PersonId};
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,7 @@ pub(crate) struct JobsSetup {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) jobs: Arc<dyn JobLedger>,
+    pub(crate) duties: Arc<dyn Duties>,
     pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) roster: Arc<CurrentRoster>,
@@ -98,7 +99,8 @@ struct JobsCore {
     notices: broadcast::Sender<JobNotice>,
     /// Only notices of this gateway, for the task that passes them on to other gateways.
     own_notices: broadcast::Sender<JobNotice>,
-    /// Slots whose deliveries to other servers are under way.
+    /// Slots whose results this process delivers now. The database lets a gateway take the same duty
+    /// twice, so this set keeps its own tasks apart.
     delivering: Mutex<BTreeSet<SlotKey>>,
     /// People who are known to have jobs.
     with_jobs: Mutex<BTreeSet<PersonId>>,
@@ -232,7 +234,7 @@ impl Jobs {
 
     /// Settles and starts what is due now; for tests that move the clock themselves.
     pub async fn fire_due(&self) -> Result<(), onyx_types::Fault> {
-        worker::Worker::new(Arc::clone(&self.shared)).tick().await
+        worker::Worker::new(Arc::clone(&self.shared)).tick().await.map(drop)
     }
 
     /// Ends slots that an earlier process had begun to fire. It is called once, before the first

@@ -1,6 +1,6 @@
 //! Finds due slots, records them in the ledger, and starts the slots that wait there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -8,13 +8,16 @@ use onyx_storage::{JobChange, JobRow, JobSlot, SlotClaim, SlotEnding, SlotKey, S
 use onyx_types::{Actor, Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus, Timestamp};
 
 use super::due::{JobActivity, due, next_firing};
-use super::listing::Job;
+use super::listing::{AllJobs, Job};
 use super::spec::{Overlap, Work};
 use super::{JobsCore, deliver, perform};
 
 /// The longest time between two looks. It limits how late a jump of the clock, a machine that slept
 /// or an edited file is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(15);
+
+/// How long the worker waits after a look that failed.
+const SLEEP_AFTER_FAULT: Duration = Duration::from_secs(5);
 
 const CUT_OFF: &str = "Interrupted: the server ended while it ran. It is not repeated.";
 const NOT_ANY_MORE: &str = "Skipped: the job was changed, paused or deleted meanwhile.";
@@ -24,9 +27,6 @@ pub(super) struct Worker {
     shared: Arc<JobsCore>,
 }
 
-/// The jobs of all people at one moment.
-type AllJobs = BTreeMap<(PersonId, JobId), Job>;
-
 impl Worker {
     pub(super) fn new(shared: Arc<JobsCore>) -> Self {
         Self { shared }
@@ -34,10 +34,13 @@ impl Worker {
 
     pub(super) async fn tend(&self, stop: &Cancel) {
         loop {
-            if let Err(fault) = self.tick().await {
-                tracing::warn!(%fault, "due jobs could not be looked up; trying again");
-            }
-            let nap = self.until_next().await.unwrap_or(LONGEST_SLEEP);
+            let nap = match self.tick().await {
+                Ok(jobs) => self.until_next(&jobs),
+                Err(fault) => {
+                    tracing::warn!(%fault, "due jobs could not be looked up; trying again");
+                    SLEEP_AFTER_FAULT
+                }
+            };
             tokio::select! {
                 // The runs at work are drained by the `runs` room, so nothing is left to do here.
                 () = stop.cancelled() => return,
@@ -47,22 +50,27 @@ impl Worker {
         }
     }
 
-    /// Settles due slots and starts those that wait.
-    pub(super) async fn tick(&self) -> Result<(), Fault> {
+    /// Settles due slots and starts those that wait. Returns the jobs as they are then.
+    pub(super) async fn tick(&self) -> Result<AllJobs, Fault> {
         // Another gateway may have died while it fired a slot.
         self.recover().await?;
-        let jobs = self.all_jobs().await?;
-        self.accept_system_jobs(&jobs).await?;
+        let mut jobs = self.all_jobs().await?;
+        if self.accept_system_jobs(&jobs).await? {
+            jobs = self.all_jobs().await?;
+        }
         let open = self.shared.setup.jobs.open_slots().await?;
         let busy: BTreeSet<(PersonId, JobId)> =
             open.iter().map(|slot| (slot.person.clone(), slot.job.clone())).collect();
         let now = self.shared.setup.clock.wall();
-        for (key, job) in &jobs {
+        for (key, job) in &mut jobs {
             let at_work = if busy.contains(key) { JobActivity::AtWork } else { JobActivity::Idle };
             self.settle(job, at_work, now).await?;
         }
         self.start_waiting(&jobs).await?;
-        deliver::deliver_pending(&self.shared).await
+        if let Err(fault) = deliver::deliver_pending(&self.shared).await {
+            tracing::warn!(%fault, "results of jobs could not be delivered; trying again");
+        }
+        Ok(jobs)
     }
 
     async fn all_jobs(&self) -> Result<AllJobs, Fault> {
@@ -71,36 +79,37 @@ impl Worker {
         // In a new home the owner has no folder yet, but the config's jobs already belong to the
         // owner.
         people.extend(self.shared.settings().system.into_iter().map(|job| job.owner));
-        let mut jobs = BTreeMap::new();
-        for person in people {
-            for job in self.shared.jobs_of(&person).await? {
-                jobs.insert((person.clone(), job.id.clone()), job);
-            }
-        }
-        Ok(jobs)
+        self.shared.jobs_of_people(people.into_iter().collect()).await
     }
 
-    /// Accepts the config's jobs, because the person who edits the config agrees to them.
-    async fn accept_system_jobs(&self, jobs: &AllJobs) -> Result<(), Fault> {
+    /// Accepts the config's jobs, because the person who edits the config agrees to them. Returns
+    /// whether there was one to accept.
+    async fn accept_system_jobs(&self, jobs: &AllJobs) -> Result<bool, Fault> {
+        let mut has_accepted = false;
         for ((person, id), job) in jobs.iter().filter(|(_, job)| job.kind == JobKind::System) {
             let accepted = job.row.as_ref().map(|row| row.accepted_hash);
             if accepted != Some(Hash::of(job.text.as_bytes())) {
                 let before = job.row.clone();
                 let by = Actor::Config;
                 self.shared.put_accepted(person, id, &job.text, before, by).await?;
+                has_accepted = true;
             }
         }
-        Ok(())
+        Ok(has_accepted)
     }
 
-    async fn settle(&self, job: &Job, busy: JobActivity, now: Timestamp) -> Result<(), Fault> {
-        let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { return Ok(()) };
-        if !job.is_active() {
+    async fn settle(&self, job: &mut Job, busy: JobActivity, now: Timestamp) -> Result<(), Fault> {
+        let is_active = job.is_active();
+        let (Ok(spec), Some(row)) = (&job.spec, &mut job.row) else { return Ok(()) };
+        if !is_active {
             return Ok(());
         }
         let Some(settling) = due(&spec.timing, row, busy, now) else { return Ok(()) };
-        // `false` means that another process settled these slots first, and its decision counts.
+        let settled = settling.to;
+        // `false` means that another process settled these slots first, and its decision counts. The
+        // row is then out of date, so the next look comes at once.
         if self.shared.setup.jobs.settle_slots(settling).await? {
+            row.settled = settled;
             self.shared.tell(&row.person, &row.job, None);
         }
         Ok(())
@@ -114,10 +123,23 @@ impl Worker {
             let job = jobs.get(&(slot.person.clone(), slot.job.clone()));
             match job.filter(|job| may_start(job, &slot)) {
                 Some(job) => self.start(job, slot).await?,
-                None => self.drop_slot(&slot, NOT_ANY_MORE, SlotState::Skipped).await?,
+                None => self.start_or_drop(slot).await?,
             }
         }
         Ok(())
+    }
+
+    /// Looks once more at a job that may not start its slot: it may have been accepted since the jobs
+    /// were read. The slot waits while the job cannot be read.
+    async fn start_or_drop(&self, slot: JobSlot) -> Result<(), Fault> {
+        match self.shared.job_of(&slot.person, &slot.job).await {
+            Ok(Some(job)) if may_start(&job, &slot) => self.start(&job, slot).await,
+            Ok(_) => self.drop_slot(&slot, NOT_ANY_MORE, SlotState::Skipped).await,
+            Err(fault) => {
+                tracing::warn!(job = %slot.job, %fault, "a due job waits until it can be read");
+                Ok(())
+            }
+        }
     }
 
     /// For jobs whose later slots replace earlier ones, keeps only the last waiting slot and stops
@@ -233,10 +255,10 @@ impl Worker {
     }
 
     /// How long until the next slot fires.
-    async fn until_next(&self) -> Result<Duration, Fault> {
+    fn until_next(&self, jobs: &AllJobs) -> Duration {
         let now = self.shared.setup.clock.wall();
         let mut soonest = LONGEST_SLEEP;
-        for job in self.all_jobs().await?.into_values().filter(Job::is_active) {
+        for job in jobs.values().filter(|job| job.is_active()) {
             let (Ok(spec), Some(row)) = (&job.spec, &job.row) else { continue };
             if let Some(at) = next_firing(&spec.timing, row) {
                 let wait = (at.as_millis() - now.as_millis()).max(0).unsigned_abs();
@@ -244,7 +266,7 @@ impl Worker {
             }
         }
         // A slot that is due but cannot be settled must not make the worker spin.
-        Ok(soonest.max(Duration::from_millis(20)))
+        soonest.max(Duration::from_millis(20))
     }
 }
 

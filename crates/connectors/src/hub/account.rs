@@ -13,7 +13,7 @@ use crate::connector::{Connector, Listening};
 use crate::context::{AccountContext, HomeContext};
 use crate::outbox::{Pace, SendListener, Sender};
 use crate::peers::{MOST_VISITORS, forget_idle_visitors};
-use crate::settings::Account;
+use crate::settings::{Account, AccountElsewhere};
 use crate::setup::WaitTimes;
 
 /// How long answered updates and sent messages are kept.
@@ -41,11 +41,7 @@ impl RunningAccount {
         hub: Weak<Shared>,
     ) -> Self {
         let setup = &home.setup;
-        let limits = setup.wait_times.pace.unwrap_or(connector.traits().pace);
-        let pace = Pace::new(limits, setup.clock.now().mono);
-        let ids = IdGenerator::new(seed());
-        let context =
-            Arc::new(AccountContext::new(account, connector, pace, Arc::clone(home), ids));
+        let context = Arc::new(context(home, account, connector));
         let (health, stop) = (Arc::new(Health::default()), Cancel::new());
         health.begin(&*setup.clock);
         let mut tasks = JoinSet::new();
@@ -85,6 +81,7 @@ impl RunningAccount {
         Ok(AccountStatus {
             key: self.key().clone(),
             state: view.state,
+            gateway: None,
             detail: view.detail,
             last_heard: view.last_heard,
             silent_seconds: view.last_heard.map(|_| view.silent.as_secs()),
@@ -94,6 +91,36 @@ impl RunningAccount {
             link: link.flatten(),
         })
     }
+}
+
+/// An account that another gateway serves. It has no tasks here: that gateway receives its messages
+/// and sends what is queued for it.
+pub(super) struct RemoteAccount {
+    pub(super) context: Arc<AccountContext>,
+    /// The name of that gateway, if it is known.
+    pub(super) gateway: Option<String>,
+}
+
+impl RemoteAccount {
+    pub(super) fn new(
+        home: &Arc<HomeContext>,
+        elsewhere: AccountElsewhere,
+        connector: Arc<dyn Connector>,
+    ) -> Self {
+        let AccountElsewhere { account, gateway } = elsewhere;
+        Self { context: Arc::new(context(home, account, connector)), gateway }
+    }
+}
+
+fn context(
+    home: &Arc<HomeContext>,
+    account: Account,
+    connector: Arc<dyn Connector>,
+) -> AccountContext {
+    let setup = &home.setup;
+    let limits = setup.wait_times.pace.unwrap_or(connector.traits().pace);
+    let pace = Pace::new(limits, setup.clock.now().mono);
+    AccountContext::new(account, connector, pace, Arc::clone(home), IdGenerator::new(seed()))
 }
 
 fn seed() -> u64 {

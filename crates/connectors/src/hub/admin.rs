@@ -1,13 +1,15 @@
 //! What the hub offers to surfaces: the state of accounts, waiting pairing codes, and messages that
 //! could not be handled or sent.
 
+use std::sync::Arc;
+
 use onyx_storage::{
     AccountKey, DeadLetter, LetterKind, Mail, PartState, PeerKey, PeerRow, PeerState,
 };
 use onyx_types::{AgentId, ErrorCode, Fault, PersonId, Timestamp};
 
 use super::health::{AccountState, AccountStatus};
-use super::{Connectors, RunningAccount};
+use super::{AccountContext, Accounts, Connectors, RunningAccount};
 use crate::connector::{Incoming, NetworkError, Outgoing, OutgoingKind, PushedRequest};
 use crate::outbox::{answer_texts, main_chat};
 use crate::peers::{Asker, MOST_WAITING, agent_for, same_code};
@@ -43,22 +45,20 @@ impl Connectors {
     pub async fn list(&self) -> Result<Vec<AccountStatus>, Fault> {
         // All sets are read under one lock, so that an account that restarts is listed exactly
         // once.
-        let (running, restarting, unusable) = self.accounts_mut(|accounts| {
+        let (running, idle) = self.accounts_mut(|accounts| {
             let running: Vec<_> = accounts.running.values().cloned().collect();
-            (running, accounts.restarting.clone(), accounts.unusable.clone())
+            (running, accounts.idle())
         });
         let mut all = Vec::new();
         for account in running {
             all.push(account.status().await?);
         }
-        let restarting = restarting.into_iter().map(|key| (key, AccountState::Starting, None));
-        let unusable =
-            unusable.into_iter().map(|(key, why)| (key, AccountState::Unusable, Some(why)));
-        for (key, state, detail) in restarting.chain(unusable) {
+        for IdleAccount { key, state, gateway, detail } in idle {
             all.push(AccountStatus {
                 queues: self.shared.home.setup.ledger.figures(&key).await?,
                 key,
                 state,
+                gateway,
                 detail,
                 last_heard: None,
                 silent_seconds: None,
@@ -88,8 +88,14 @@ impl Connectors {
         }
     }
 
-    /// Tests the token of a running account like [`Self::test`].
+    /// Tests the token of a running account like [`Self::test`]. The gateway that serves the account
+    /// tests it, because only this gateway's way to the network counts.
     pub async fn test_running(&self, account: &AccountKey) -> Result<TestReport, Fault> {
+        if self.find(account).is_none()
+            && let Some(remote) = self.find_remote(account)
+        {
+            return Err(served_elsewhere(account, remote.gateway.as_deref()));
+        }
         let running = self.required(account)?;
         self.test(running.settings()).await
     }
@@ -143,22 +149,22 @@ impl Connectors {
         peer: &str,
         person: PersonId,
     ) -> Result<PeerView, Fault> {
-        let running = self.required(account)?;
+        let context = self.context(account)?;
         let row = self.peer(account, peer).await?;
-        running.context.approve(row, person).await
+        context.approve(row, person).await
     }
 
     /// Pairs the peer that has this code, in whichever account it is.
     pub async fn approve_code(&self, code: &str, person: PersonId) -> Result<PeerView, Fault> {
         let now = self.shared.home.setup.clock.wall();
-        for running in self.running() {
-            for peer in self.shared.home.setup.ledger.peers(running.key()).await? {
+        for context in self.contexts() {
+            for peer in self.shared.home.setup.ledger.peers(context.key()).await? {
                 let is_it = peer
                     .code
                     .as_ref()
                     .is_some_and(|had| had.expires > now && same_code(&had.code, code));
                 if is_it {
-                    return running.context.approve(peer, person).await;
+                    return context.approve(peer, person).await;
                 }
             }
         }
@@ -225,10 +231,12 @@ impl Connectors {
 
     /// Accepts a message that a network pushes to Onyx. Returns when the message is stored.
     pub async fn accept(&self, account: &AccountKey, pushed: &PushedRequest) -> Result<(), Fault> {
-        let running = self.required(account)?;
-        let batch = running.context.connector.accept(pushed).await.map_err(pushed_fault)?;
-        super::listen::keep(&running.context, batch).await?;
-        running.heard_by_push();
+        let context = self.context(account)?;
+        let batch = context.connector.accept(pushed).await.map_err(pushed_fault)?;
+        super::listen::keep(&context, batch).await?;
+        if let Some(running) = self.find(account) {
+            running.heard_by_push();
+        }
         Ok(())
     }
 
@@ -250,7 +258,8 @@ impl Connectors {
         self.find(&key).is_some_and(|running| running.settings().origins.contains(&origin))
     }
 
-    /// Sends a text to a peer that is paired with this person. A key is sent only once.
+    /// Sends a text to a peer that is paired with this person. A key is sent only once. The gateway
+    /// that serves the account sends it.
     pub async fn deliver(
         &self,
         person: &PersonId,
@@ -258,17 +267,17 @@ impl Connectors {
         key: &str,
         text: &str,
     ) -> Result<(), Fault> {
-        let running = self.required(&to.account)?;
+        let context = self.context(&to.account)?;
         self.check_paired(person, to).await?;
         let destination = main_chat(to, key);
-        let parts = answer_texts(&running.context.connector.traits(), destination, text)?;
-        running.context.queue(parts).await
+        let parts = answer_texts(&context.connector.traits(), destination, text)?;
+        context.queue(parts).await
     }
 
     /// Checks that a peer is paired with this person, so that it may receive what is private to
     /// them.
     pub async fn check_paired(&self, person: &PersonId, to: &PeerKey) -> Result<(), Fault> {
-        self.required(&to.account)?;
+        self.context(&to.account)?;
         let row = self.peer(&to.account, &to.peer).await?;
         if row.state == PeerState::Paired && row.person.as_ref() == Some(person) {
             return Ok(());
@@ -277,12 +286,69 @@ impl Connectors {
         Err(Fault::new(ErrorCode::Forbidden, message))
     }
 
-    fn required(&self, account: &AccountKey) -> Result<std::sync::Arc<RunningAccount>, Fault> {
-        self.find(account).ok_or_else(|| {
-            Fault::new(ErrorCode::NotFound, format!("The account {account} is not running."))
-                .with_hint("`onyx connectors list` shows the accounts.")
-        })
+    fn required(&self, account: &AccountKey) -> Result<Arc<RunningAccount>, Fault> {
+        self.find(account).ok_or_else(|| not_running(account))
     }
+
+    /// The context of an account, whichever gateway serves it. It is enough for what is read from the
+    /// ledger and what is queued there.
+    fn context(&self, account: &AccountKey) -> Result<Arc<AccountContext>, Fault> {
+        if let Some(running) = self.find(account) {
+            return Ok(Arc::clone(&running.context));
+        }
+        let remote = self.find_remote(account).ok_or_else(|| not_running(account))?;
+        Ok(Arc::clone(&remote.context))
+    }
+}
+
+/// An account that has no tasks here.
+struct IdleAccount {
+    key: AccountKey,
+    state: AccountState,
+    gateway: Option<String>,
+    detail: Option<String>,
+}
+
+impl Accounts {
+    /// The accounts that are not running here, each once.
+    fn idle(&self) -> Vec<IdleAccount> {
+        let restarting = self.restarting.iter().map(|key| IdleAccount {
+            key: key.clone(),
+            state: AccountState::Starting,
+            gateway: None,
+            detail: None,
+        });
+        let unusable = self.unusable.iter().map(|(key, why)| IdleAccount {
+            key: key.clone(),
+            state: AccountState::Unusable,
+            gateway: None,
+            detail: Some(why.clone()),
+        });
+        let elsewhere = self.elsewhere.iter().filter(|(key, _)| {
+            let is_listed = self.running.contains_key(*key)
+                || self.restarting.contains(*key)
+                || self.unusable.contains_key(*key);
+            !is_listed
+        });
+        let elsewhere = elsewhere.map(|(key, account)| IdleAccount {
+            key: key.clone(),
+            state: AccountState::Elsewhere,
+            gateway: account.gateway.clone(),
+            detail: None,
+        });
+        restarting.chain(unusable).chain(elsewhere).collect()
+    }
+}
+
+fn not_running(account: &AccountKey) -> Fault {
+    Fault::new(ErrorCode::NotFound, format!("The account {account} is not running."))
+        .with_hint("`onyx connectors list` shows the accounts.")
+}
+
+fn served_elsewhere(account: &AccountKey, gateway: Option<&str>) -> Fault {
+    let place = gateway.map_or("another gateway".to_owned(), |id| format!("the gateway {id}"));
+    Fault::new(ErrorCode::InvalidRequest, format!("The account {account} runs at {place}."))
+        .with_hint(format!("Test it there: send the same request to {place}."))
 }
 
 fn pushed_fault(error: NetworkError) -> Fault {

@@ -13,6 +13,8 @@ use crate::connector::NetworkError;
 pub struct AccountStatus {
     pub key: AccountKey,
     pub state: AccountState,
+    /// The name of the gateway that serves the account, if it is another one and its name is known.
+    pub gateway: Option<String>,
     /// The latest problem, if there is one.
     pub detail: Option<String>,
     /// The time at which the network last answered a poll or pushed an update.
@@ -39,6 +41,8 @@ pub enum AccountState {
     Deaf,
     /// The account cannot be started with its settings.
     Unusable,
+    /// Another gateway serves the account, and shows whether the network answers.
+    Elsewhere,
 }
 
 #[derive(Default)]

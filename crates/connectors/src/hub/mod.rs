@@ -15,12 +15,12 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use onyx_storage::AccountKey;
 
-use crate::context::HomeContext;
+use crate::context::{AccountContext, HomeContext};
 use crate::networks::Transcriber;
 use crate::notices::OwnerNotice;
-use crate::settings::{Account, ResolvedConnectors, ResolvedTranscriber};
+use crate::settings::{Account, AccountElsewhere, ResolvedConnectors, ResolvedTranscriber};
 use crate::setup::ConnectorSetup;
-use account::RunningAccount;
+use account::{RemoteAccount, RunningAccount};
 
 pub use admin::{DeadLetterView, PeerView, TestReport};
 pub use health::{AccountState, AccountStatus};
@@ -41,6 +41,9 @@ struct Shared {
 #[derive(Default)]
 struct Accounts {
     running: BTreeMap<AccountKey, Arc<RunningAccount>>,
+    /// Accounts that other gateways serve. One that is about to start or stop here may be in both
+    /// sets; then `running` counts.
+    elsewhere: BTreeMap<AccountKey, Arc<RemoteAccount>>,
     unusable: BTreeMap<AccountKey, String>,
     /// Changed accounts whose old version has to end before the new one starts. They are kept here
     /// so that they are still listed.
@@ -85,6 +88,23 @@ impl Connectors {
         let wanted: BTreeMap<_, _> =
             resolved.accounts.into_iter().map(|account| (account.key.clone(), account)).collect();
         let mut unusable: BTreeMap<_, _> = resolved.unusable.into_iter().collect();
+        let mut elsewhere = BTreeMap::new();
+        for account in resolved.elsewhere {
+            let key = account.account.key.clone();
+            match self.remote(account) {
+                Ok(account) => {
+                    elsewhere.insert(key, account);
+                }
+                Err(why) => {
+                    unusable.insert(key, why);
+                }
+            }
+        }
+        // An account that changes its gateway stays listed until it has started or stopped here.
+        self.accounts_mut(|accounts| {
+            accounts.elsewhere.retain(|key, _| wanted.contains_key(key));
+            accounts.elsewhere.extend(elsewhere.clone());
+        });
         for account in self.running() {
             if wanted.get(account.key()) != Some(account.settings()) {
                 let begins_anew = wanted.contains_key(account.key());
@@ -113,6 +133,7 @@ impl Connectors {
         }
         self.accounts_mut(|accounts| {
             accounts.restarting.clear();
+            accounts.elsewhere = elsewhere;
             accounts.unusable = unusable;
         });
     }
@@ -128,6 +149,12 @@ impl Connectors {
             }
         };
         home.set_transcriber(transcriber);
+    }
+
+    fn remote(&self, account: AccountElsewhere) -> Result<Arc<RemoteAccount>, String> {
+        let home = &self.shared.home;
+        let connector = crate::networks::connect(&account.account, &home.setup)?;
+        Ok(Arc::new(RemoteAccount::new(home, account, connector)))
     }
 
     fn start(&self, account: Account) -> Result<Arc<RunningAccount>, String> {
@@ -152,7 +179,10 @@ impl Connectors {
         for account in self.running() {
             account.stop().await;
         }
-        self.accounts_mut(|accounts| accounts.running.clear());
+        self.accounts_mut(|accounts| {
+            accounts.running.clear();
+            accounts.elsewhere.clear();
+        });
     }
 
     /// The notices that the owner got recently, newest first.
@@ -167,6 +197,20 @@ impl Connectors {
     fn find(&self, key: &AccountKey) -> Option<Arc<RunningAccount>> {
         let accounts = self.shared.accounts.read().unwrap_or_else(PoisonError::into_inner);
         accounts.running.get(key).cloned()
+    }
+
+    fn find_remote(&self, key: &AccountKey) -> Option<Arc<RemoteAccount>> {
+        let accounts = self.shared.accounts.read().unwrap_or_else(PoisonError::into_inner);
+        accounts.elsewhere.get(key).cloned()
+    }
+
+    /// The contexts of all accounts, whichever gateway serves them.
+    fn contexts(&self) -> Vec<Arc<AccountContext>> {
+        let accounts = self.shared.accounts.read().unwrap_or_else(PoisonError::into_inner);
+        let here = accounts.running.values().map(|account| Arc::clone(&account.context));
+        let elsewhere = accounts.elsewhere.iter();
+        let elsewhere = elsewhere.filter(|(key, _)| !accounts.running.contains_key(*key));
+        here.chain(elsewhere.map(|(_, account)| Arc::clone(&account.context))).collect()
     }
 
     fn accounts_mut<T>(&self, change: impl FnOnce(&mut Accounts) -> T) -> T {

@@ -23,6 +23,7 @@ struct Account {
     network: String,
     account: String,
     state: String,
+    gateway: Option<String>,
     detail: Option<String>,
     name: Option<String>,
     link: Option<String>,
@@ -61,6 +62,7 @@ impl Account {
             "{key:<24} {:<10} {name:<20} heard {contact}; {} to answer, {} to send, {} undelivered",
             self.state, self.incoming, self.outgoing, self.dead_letters
         )];
+        lines.extend(self.gateway.iter().map(|id| format!("  The gateway {id} serves it.")));
         lines.extend(self.detail.iter().map(|detail| format!("  {detail}")));
         lines.extend(self.link.iter().map(|link| format!("  {link}")));
         lines

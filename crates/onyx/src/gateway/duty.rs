@@ -12,6 +12,8 @@ pub(super) enum Duty {
     Connector(String),
     /// Applies an approved change.
     Draft(String),
+    /// Delivers the result of a job.
+    Delivery(String),
     RenewSignIn(String),
     /// Asks a provider whether a sign-in was finished.
     AwaitSignIn(String),
@@ -33,6 +35,7 @@ impl fmt::Display for Duty {
             Self::CleanUp => f.write_str("sweep"),
             Self::Connector(account) => write!(f, "connector {account}"),
             Self::Draft(draft) => write!(f, "draft {draft}"),
+            Self::Delivery(slot) => write!(f, "delivery {slot}"),
             Self::RenewSignIn(name) => write!(f, "sign-in {name}"),
             Self::AwaitSignIn(provider) => write!(f, "sign-in asks {provider}"),
             Self::Source(id) => write!(f, "source {id}"),
@@ -57,9 +60,10 @@ impl Duty {
             _ => {}
         }
         // If one kind begins with the name of another, the longer name comes first.
-        let kinds: [(&str, OfKind); 6] = [
+        let kinds: [(&str, OfKind); 7] = [
             ("connector ", Self::Connector),
             ("draft ", Self::Draft),
+            ("delivery ", Self::Delivery),
             ("sign-in asks ", Self::AwaitSignIn),
             ("sign-in ", Self::RenewSignIn),
             ("source stop ", Self::StopSource),
@@ -79,7 +83,7 @@ impl Duty {
             Self::Facts => Some(GatewayDuty::ReadsFacts),
             Self::Vectors => Some(GatewayDuty::MakesVectors),
             Self::Other(name) => Some(GatewayDuty::Other { name }),
-            Self::Connector(_) | Self::Draft(_) | Self::StopSource(_) => None,
+            Self::Connector(_) | Self::Draft(_) | Self::Delivery(_) | Self::StopSource(_) => None,
         }
     }
 }
@@ -95,6 +99,7 @@ mod tests {
             Duty::CleanUp,
             Duty::Connector(of()),
             Duty::Draft(of()),
+            Duty::Delivery(of()),
             Duty::RenewSignIn(of()),
             Duty::AwaitSignIn(of()),
             Duty::Source(of()),

@@ -212,24 +212,27 @@ impl Live {
             let mut resolved = self.connectors.resolved();
             resolved.accounts.extend(self.extensions.plugins.accounts());
             if let Some(shared) = &self.shared {
-                resolved.accounts = shared.own_accounts(resolved.accounts).await;
+                let placed = shared.place_accounts(resolved.accounts).await;
+                resolved.accounts = placed.here;
+                resolved.elsewhere = placed.elsewhere;
             }
             self.connectors.all.follow(resolved).await;
         }
     }
 
-    /// Takes over accounts of a gateway that is gone, and releases those that another one took.
+    /// Takes over accounts of a gateway that is gone, releases those that another one took, and
+    /// notes which gateway serves the others.
     pub(super) async fn look_after_accounts(&self) {
         let Some(shared) = &self.shared else { return };
         if !self.connectors.is_connected() {
             return;
         }
         let _one_by_one = self.applied.changing.lock().await;
-        let before = shared.own_account_names();
+        let before = shared.account_places();
         let mut accounts = self.connectors.resolved().accounts;
         accounts.extend(self.extensions.plugins.accounts());
-        shared.own_accounts(accounts).await;
-        if shared.own_account_names() != before {
+        shared.place_accounts(accounts).await;
+        if shared.account_places() != before {
             self.follow_connectors().await;
         }
     }

@@ -1,12 +1,12 @@
 //! Chooses the gateway's stores: the home's own files, or PostgreSQL and an object store that
 //! several gateways share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use onyx_connectors::Account;
+use onyx_connectors::{Account, AccountElsewhere};
 use onyx_identity::MasterKey;
 use onyx_storage::{
     BootClock, Home, Membership, OwnedDuty, ServerClocks, ServerError, ServerSettings,
@@ -51,10 +51,27 @@ pub(crate) struct SharedStorage {
     drafts: Mutex<BTreeMap<String, OwnedDuty>>,
     /// The `onyx.json` that all gateways share.
     config: Mutex<SharedConfig>,
-    /// Accounts on other networks that this gateway serves.
-    accounts: Mutex<BTreeSet<String>>,
+    /// Which gateway serves which polled account.
+    accounts: Mutex<AccountPlaces>,
     /// The socket, lock and caches of this process are in a home of its own.
     _home: Home,
+}
+
+/// The places of polled accounts, by the accounts' names.
+pub(super) type AccountPlaces = BTreeMap<String, AccountPlace>;
+
+/// Which gateway serves a polled account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum AccountPlace {
+    Here,
+    /// Another gateway, with its name if it is known.
+    Elsewhere(Option<String>),
+}
+
+/// Accounts, separated by where they are served.
+pub(super) struct PlacedAccounts {
+    pub(super) here: Vec<Account>,
+    pub(super) elsewhere: Vec<AccountElsewhere>,
 }
 
 impl SharedStorage {
@@ -83,32 +100,42 @@ impl SharedStorage {
         Ok(())
     }
 
-    /// The accounts among these that this gateway serves. Each has only one gateway, or its network
+    /// Takes the accounts that no other gateway serves. Each has only one gateway, or its network
     /// would be polled twice. Networks that are not polled are served by every gateway.
-    pub(super) async fn own_accounts(&self, accounts: Vec<Account>) -> Vec<Account> {
-        let (mut ours, mut names) = (Vec::new(), BTreeSet::new());
+    pub(super) async fn place_accounts(&self, accounts: Vec<Account>) -> PlacedAccounts {
+        let mut placed = PlacedAccounts { here: Vec::new(), elsewhere: Vec::new() };
+        let mut places = AccountPlaces::new();
         for account in accounts {
-            let key = &account.key;
-            if ANSWERED_ANYWHERE.contains(&key.network.as_str()) {
-                ours.push(account);
+            if ANSWERED_ANYWHERE.contains(&account.key.network.as_str()) {
+                placed.here.push(account);
                 continue;
             }
-            match self.membership.own(&Duty::Connector(key.to_string()).to_string()).await {
-                Ok(Some(_)) => {
-                    names.insert(key.to_string());
-                    ours.push(account);
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::warn!(%error, %key, "cannot find out which gateway serves an account")
+            let key = account.key.to_string();
+            let place = self.account_place(&key).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, %key, "cannot find out which gateway serves an account");
+                AccountPlace::Elsewhere(None)
+            });
+            places.insert(key, place.clone());
+            match place {
+                AccountPlace::Here => placed.here.push(account),
+                AccountPlace::Elsewhere(gateway) => {
+                    placed.elsewhere.push(AccountElsewhere { account, gateway });
                 }
             }
         }
-        *self.accounts.lock().unwrap_or_else(PoisonError::into_inner) = names;
-        ours
+        *self.accounts.lock().unwrap_or_else(PoisonError::into_inner) = places;
+        placed
     }
 
-    pub(super) fn own_account_names(&self) -> BTreeSet<String> {
+    async fn account_place(&self, account: &str) -> Result<AccountPlace, StoreError> {
+        let duty = Duty::Connector(account.to_owned()).to_string();
+        if self.membership.own(&duty).await?.is_some() {
+            return Ok(AccountPlace::Here);
+        }
+        Ok(AccountPlace::Elsewhere(self.membership.owner(&duty).await?))
+    }
+
+    pub(super) fn account_places(&self) -> AccountPlaces {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -3,7 +3,7 @@ use onyx_types::{Hash, JobId, PersonId, RunId, SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AuditEntry, StoreError};
+use crate::{AuditEntry, OwnedDuty, StoreError};
 
 /// What the ledger knows of a job in addition to the job's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,13 @@ pub struct SlotKey {
     pub person: PersonId,
     pub job: JobId,
     pub scheduled_at: Timestamp,
+}
+
+impl SlotKey {
+    /// The name of the duty under which one gateway delivers the result of the slot.
+    pub fn delivery_duty(&self) -> String {
+        format!("delivery {}/{}/{}", self.person, self.job, self.scheduled_at.as_millis())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -227,6 +234,13 @@ pub trait JobLedger: Send + Sync {
     /// Lists the jobs of all people.
     async fn jobs(&self) -> Result<Vec<JobRow>, StoreError>;
 
+    /// Lists the jobs of one person.
+    async fn jobs_of(&self, person: &PersonId) -> Result<Vec<JobRow>, StoreError> {
+        let mut rows = self.jobs().await?;
+        rows.retain(|row| row.person == *person);
+        Ok(rows)
+    }
+
     async fn job(&self, person: &PersonId, job: &JobId) -> Result<Option<JobRow>, StoreError>;
 
     /// Writes the row as given, because a person accepted the job.
@@ -277,12 +291,22 @@ pub trait JobLedger: Send + Sync {
     /// Lists the slots of all people whose results are not delivered yet.
     async fn undelivered_slots(&self) -> Result<Vec<JobSlot>, StoreError>;
 
+    /// Records how a pending delivery ended. `by` is the duty of this delivery. `false`: the delivery
+    /// is not pending any more, or another gateway owns the duty meanwhile; nothing was written.
     async fn set_delivery(
         &self,
         slot: &SlotKey,
+        by: &OwnedDuty,
         delivery: SlotDelivery,
         detail: Option<&str>,
-    ) -> Result<(), StoreError>;
+    ) -> Result<bool, StoreError>;
+
+    /// One slot as it is now.
+    async fn slot(&self, key: &SlotKey) -> Result<Option<JobSlot>, StoreError> {
+        let after = Timestamp::from_millis(key.scheduled_at.as_millis().saturating_add(1));
+        let found = self.slots(&key.person, &key.job, Some(after), 1).await?;
+        Ok(found.into_iter().find(|slot| slot.scheduled_at == key.scheduled_at))
+    }
 
     /// Lists the slots of a job before a time, newest first.
     async fn slots(

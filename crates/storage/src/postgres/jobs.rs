@@ -10,8 +10,8 @@ use onyx_types::{JobId, PersonId, Timestamp};
 use tokio_postgres::Row;
 
 use crate::{
-    AuditEntry, JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery,
-    SlotEnding, SlotKey, StoreError,
+    AuditEntry, JobChange, JobLedger, JobRow, JobSlot, OwnedDuty, Settling, SlotClaim,
+    SlotDelivery, SlotEnding, SlotKey, StoreError,
 };
 
 use super::audit::AuditChains;
@@ -47,6 +47,19 @@ impl JobLedger for PostgresJobs {
                     failures, session, seen_at
              FROM jobs ORDER BY person, job",
             &[],
+        )
+        .await?;
+        read_all(&found, job_row)
+    }
+
+    async fn jobs_of(&self, person: &PersonId) -> Result<Vec<JobRow>, StoreError> {
+        let client = self.database.client().await?;
+        let found = rows(
+            &client,
+            "SELECT person, job, accepted_hash, accepted_text, accepted_at, anchor, settled, paused,
+                    failures, session, seen_at
+             FROM jobs WHERE person = $1 ORDER BY job",
+            &[&person.as_str()],
         )
         .await?;
         read_all(&found, job_row)
@@ -174,24 +187,30 @@ impl JobLedger for PostgresJobs {
     async fn set_delivery(
         &self,
         slot: &SlotKey,
+        by: &OwnedDuty,
         delivery: SlotDelivery,
         detail: Option<&str>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let client = self.database.client().await?;
-        execute(
+        let changed = execute(
             &client,
             "UPDATE job_slots SET delivery = $4, detail = coalesce($5, detail)
-             WHERE person = $1 AND job = $2 AND scheduled_at = $3",
+             WHERE person = $1 AND job = $2 AND scheduled_at = $3 AND delivery = 'pending'
+               AND EXISTS (SELECT 1 FROM owners
+                           WHERE name = $6 AND fence = $7 AND incarnation = $8)",
             &[
                 &slot.person.as_str(),
                 &slot.job.as_str(),
                 &slot.scheduled_at.as_millis(),
                 &delivery.as_str(),
                 &shown_if_any(detail),
+                &by.name,
+                &integer(by.fence),
+                &by.incarnation,
             ],
         )
         .await?;
-        Ok(())
+        Ok(changed > 0)
     }
 
     async fn slots(

@@ -5,8 +5,8 @@ use onyx_types::{JobId, PersonId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use crate::{
-    AuditEntry, JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery,
-    SlotEnding, SlotKey, StoreError,
+    AuditEntry, JobChange, JobLedger, JobRow, JobSlot, OwnedDuty, Settling, SlotClaim,
+    SlotDelivery, SlotEnding, SlotKey, StoreError,
 };
 
 use super::audit;
@@ -90,15 +90,17 @@ impl JobLedger for SqliteLedger {
     async fn set_delivery(
         &self,
         slot: &SlotKey,
+        _by: &OwnedDuty,
         delivery: SlotDelivery,
         detail: Option<&str>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let (slot, detail) = (slot.clone(), detail.map(str::to_owned));
         let set = move |connection: &Connection| {
-            connection
+            let changed = connection
                 .prepare_cached(
                     "UPDATE job_slots SET delivery = ?4, detail = coalesce(?5, detail)
-                     WHERE person = ?1 AND job = ?2 AND scheduled_at = ?3",
+                     WHERE person = ?1 AND job = ?2 AND scheduled_at = ?3
+                       AND delivery = 'pending'",
                 )?
                 .execute(params![
                     slot.person.as_str(),
@@ -107,7 +109,7 @@ impl JobLedger for SqliteLedger {
                     delivery.as_str(),
                     detail
                 ])?;
-            Ok(())
+            Ok(changed > 0)
         };
         self.writer.write(set).await
     }

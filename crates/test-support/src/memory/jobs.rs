@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use onyx_storage::{
-    AuditEntry, JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery,
-    SlotEnding, SlotKey, SlotState, StoreError,
+    AuditEntry, JobChange, JobLedger, JobRow, JobSlot, OwnedDuty, Settling, SlotClaim,
+    SlotDelivery, SlotEnding, SlotKey, SlotState, StoreError,
 };
 use onyx_types::{JobId, PersonId, Timestamp};
 
@@ -178,15 +178,17 @@ impl JobLedger for MemoryLedger {
     async fn set_delivery(
         &self,
         slot: &SlotKey,
+        _by: &OwnedDuty,
         delivery: SlotDelivery,
         detail: Option<&str>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         self.with(Op::Job, |books| {
-            if let Some(slot) = books.jobs.slots.get_mut(&place(slot)) {
-                slot.delivery = Some(delivery);
-                slot.detail = detail.map_or_else(|| slot.detail.clone(), str::to_owned);
-            }
-            Ok(())
+            let slot = books.jobs.slots.get_mut(&place(slot));
+            let is_pending = |slot: &&mut JobSlot| slot.delivery == Some(SlotDelivery::Pending);
+            let Some(slot) = slot.filter(is_pending) else { return Ok(false) };
+            slot.delivery = Some(delivery);
+            slot.detail = detail.map_or_else(|| slot.detail.clone(), str::to_owned);
+            Ok(true)
         })
         .await
     }

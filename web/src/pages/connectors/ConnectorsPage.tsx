@@ -14,7 +14,7 @@ import { AddAccount } from './AddAccount';
 import { Bindings } from './Bindings';
 import { DeadLetters } from './DeadLetters';
 import { Peers } from './Peers';
-import { stateOf } from './words';
+import { answersOf, stateOf } from './words';
 
 /** The accounts on other networks, with their peers and undelivered messages. */
 export function ConnectorsPage() {
@@ -79,7 +79,7 @@ function Account({ account, reload }: { account: ConnectorAccount; reload: () =>
     <Section title={account.name ? `${account.name} (${name})` : name} detail={stateOf(account)}>
       <Card>
         <Line
-          label={<Words>{account.detail ?? 'The network answers.'}</Words>}
+          label={<Words>{account.detail ?? answersOf(account)}</Words>}
           detail={`${account.incoming} to answer · ${account.outgoing} to send · ${account.deadLetters} undelivered`}
         >
           {account.link && (

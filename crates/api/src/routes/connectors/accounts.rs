@@ -63,6 +63,8 @@ pub(crate) struct AccountJson {
     network: String,
     account: String,
     state: AccountState,
+    /// The gateway that serves the account, if it is another one and its name is known.
+    gateway: Option<String>,
     /// What is wrong, if anything is.
     detail: Option<String>,
     /// The account's name on the network.
@@ -133,6 +135,7 @@ impl AccountJson {
             network: status.key.network,
             account: status.key.account,
             state: status.state,
+            gateway: status.gateway,
             detail: status.detail,
             name: status.name,
             link: status.link,
@@ -166,7 +169,7 @@ async fn details(state: &ApiState, key: &AccountKey) -> Result<Json<AccountDetai
     let settings = state.configuration.connector(&key.network, &key.account)?;
     let status = state.connectors.list().await?.into_iter().find(|status| status.key == *key);
     let (Some(status), settings) = (status, settings.unwrap_or_default()) else {
-        let message = format!("There is no running account {key}.");
+        let message = format!("There is no account {key}.");
         return Err(Problem::new(ErrorCode::NotFound, message));
     };
     Ok(Json(AccountDetails { account: AccountJson::new(state, status), settings }))

@@ -101,11 +101,15 @@ fn dependency(status: AccountStatus) -> Dependency {
             let seconds = status.silent_seconds.unwrap_or_default();
             Dependency::degraded(name, format!("no contact for {seconds} s. {detail}"))
         }
-        AccountState::Starting | AccountState::Listening if status.queues.dead > 0 => {
+        AccountState::Starting | AccountState::Listening | AccountState::Elsewhere
+            if status.queues.dead > 0 =>
+        {
             let dead = status.queues.dead;
             Dependency::degraded(name, format!("{dead} messages wait for your decision"))
         }
-        AccountState::Starting | AccountState::Listening => Dependency::ok(name),
+        AccountState::Starting | AccountState::Listening | AccountState::Elsewhere => {
+            Dependency::ok(name)
+        }
     }
 }
 

@@ -1,13 +1,16 @@
 //! Server mode: the binary with a real PostgreSQL and a real S3 server, with one or several
 //! gateways.
 
+mod accounts;
 mod anywhere;
 mod approvals;
 mod backups;
 mod changes;
 mod clocks;
 mod commands;
+mod deliveries;
 mod draining;
+mod due_jobs;
 mod fences;
 mod moving;
 mod queues;

@@ -1,9 +1,9 @@
 //! How many times a turn waits for the database.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use onyx_test_support::{OnyxProcess, ScriptedModel, ServerPlace};
 use reqwest::Method;
@@ -33,17 +33,21 @@ const BY_THE_CLOCK: [&str; 9] = [
 
 /// A proxy between a gateway and its database. A trip begins with what a connection sends while it
 /// waits for nothing; further messages before the answer belong to the same trip.
-struct TripCounter {
+pub(super) struct TripCounter {
     address: SocketAddr,
     trips: Arc<AtomicUsize>,
+    /// The text of every statement that was executed.
+    executed: Arc<Mutex<Vec<String>>>,
 }
 
 impl TripCounter {
-    async fn before(server: SocketAddr) -> Self {
+    pub(super) async fn before(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let trips = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&trips);
+        let executed: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = Arc::clone(&executed);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(server).await.unwrap();
@@ -55,7 +59,7 @@ impl TripCounter {
                 let (from_server, to_server) = server.into_split();
                 let awaited = Arc::new(AtomicUsize::new(0));
                 let (asked, trips) = (Arc::clone(&awaited), Arc::clone(&counted));
-                let mut statements = Statements::default();
+                let mut statements = Statements::of(&heard);
                 let ask = move |kind, body: &[u8]| {
                     statements.hear(kind, body);
                     // After `Sync` and simple queries the server reports that it is ready.
@@ -77,7 +81,13 @@ impl TripCounter {
                 tokio::spawn(carry(from_server, to_client, answer));
             }
         });
-        Self { address, trips }
+        Self { address, trips, executed }
+    }
+
+    /// How many statements with these words were executed.
+    pub(super) fn heard(&self, words: &str) -> usize {
+        let executed = self.executed.lock().unwrap();
+        executed.iter().filter(|statement| statement.contains(words)).count()
     }
 
     fn trips(&self) -> usize {
@@ -86,13 +96,18 @@ impl TripCounter {
 }
 
 /// The prepared statements of a connection, and whether the present one is sent at fixed intervals.
-#[derive(Default)]
 struct Statements {
-    prepared_by_the_clock: HashSet<String>,
+    prepared: HashMap<String, String>,
     by_the_clock: bool,
+    executed: Arc<Mutex<Vec<String>>>,
 }
 
 impl Statements {
+    fn of(executed: &Arc<Mutex<Vec<String>>>) -> Self {
+        let executed = Arc::clone(executed);
+        Self { prepared: HashMap::new(), by_the_clock: false, executed }
+    }
+
     fn hear(&mut self, kind: u8, body: &[u8]) {
         let words: Vec<String> = body
             .split(|byte| *byte == 0)
@@ -100,17 +115,23 @@ impl Statements {
             .collect();
         match (kind, &words[..]) {
             // `Parse` has the name of a statement and its text.
-            (b'P', [name, text, ..]) if BY_THE_CLOCK.iter().any(|mark| text.contains(mark)) => {
-                self.prepared_by_the_clock.insert(name.clone());
-                self.by_the_clock = true;
+            (b'P', [name, text, ..]) => {
+                self.by_the_clock |= is_by_the_clock(text);
+                self.prepared.insert(name.clone(), text.clone());
             }
             // `Bind` has a portal and the name of the statement.
             (b'B', [_, name, ..]) => {
-                self.by_the_clock |= self.prepared_by_the_clock.contains(name);
+                let Some(text) = self.prepared.get(name) else { return };
+                self.by_the_clock |= is_by_the_clock(text);
+                self.executed.lock().unwrap().push(text.clone());
             }
             _ => {}
         }
     }
+}
+
+fn is_by_the_clock(statement: &str) -> bool {
+    BY_THE_CLOCK.iter().any(|mark| statement.contains(mark))
 }
 
 /// Passes bytes on and calls `told` for every message in them.
@@ -137,7 +158,11 @@ fn first_message(seen: &[u8]) -> Option<(u8, usize, usize)> {
     (seen.len() >= length).then_some((seen[0], start + 4, length))
 }
 
-async fn behind(counter: &TripCounter, place: &ServerPlace, model: &ScriptedModel) -> OnyxProcess {
+pub(super) async fn behind(
+    counter: &TripCounter,
+    place: &ServerPlace,
+    model: &ScriptedModel,
+) -> OnyxProcess {
     let url = place.servers.url(&place.name);
     let server = server(place).to_string();
     let through = url.replace(&server, &counter.address.to_string());
@@ -145,7 +170,7 @@ async fn behind(counter: &TripCounter, place: &ServerPlace, model: &ScriptedMode
     gateway(place, "one", model).merge(database).start().await
 }
 
-fn server(place: &ServerPlace) -> SocketAddr {
+pub(super) fn server(place: &ServerPlace) -> SocketAddr {
     let url = place.servers.url(&place.name);
     url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap()
 }

@@ -60,6 +60,18 @@ impl Duties for Gateway {
     }
 }
 
+impl Gateway {
+    /// The living gateway that owns a duty, by its name; `None`: no gateway does.
+    pub(crate) async fn owner(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT gateways.id FROM owners
+                      JOIN gateways ON gateways.id = owners.gateway
+                                   AND gateways.incarnation = owners.incarnation
+                      WHERE name = $1 AND until > clock_timestamp()";
+        row_if_any(&client, select, &[&name]).await?.map(|row| get(&row, 0)).transpose()
+    }
+}
+
 /// Keeps everybody from taking a duty over until the transaction ends. `LeaseLost`: this incarnation
 /// of the gateway does not own the duty any more.
 pub(in crate::postgres) async fn keep_owner(

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use onyx_storage::{
-    JobChange, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotState,
+    JobChange, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey, SlotState,
     SlotTrigger,
 };
 use onyx_types::{Hash, JobId, PersonId, Timestamp};
@@ -220,10 +220,18 @@ pub(crate) async fn a_slot_ends_once_and_changes_its_job(on: Backend) {
         ..slot.clone()
     };
     assert_eq!(on.jobs.undelivered_slots().await.unwrap(), std::slice::from_ref(&expected));
-    on.jobs.set_delivery(&slot.key(), SlotDelivery::Delivered, Some("told")).await.unwrap();
+    let owned = on.duties.own(&slot.key().delivery_duty()).await.unwrap().unwrap();
+    let set = async |delivery, detail| {
+        on.jobs.set_delivery(&slot.key(), &owned, delivery, Some(detail)).await.unwrap()
+    };
+    assert!(set(SlotDelivery::Delivered, "told").await);
+    assert!(!set(SlotDelivery::Failed, "not told").await, "it has ended");
     assert_eq!(on.jobs.undelivered_slots().await.unwrap(), []);
     let told =
         JobSlot { delivery: Some(SlotDelivery::Delivered), detail: "told".into(), ..expected };
+    assert_eq!(on.jobs.slot(&told.key()).await.unwrap(), Some(told.clone()));
+    let other = SlotKey { scheduled_at: at(149), ..told.key() };
+    assert_eq!(on.jobs.slot(&other).await.unwrap(), None);
     assert_eq!(on.jobs.slots(&anna(), &told.job, None, 9).await.unwrap(), [told]);
     assert_eq!(on.jobs.job(&anna(), &slot.job).await.unwrap().unwrap().failures, 1);
     assert_eq!(on.jobs.spent_by_job(&anna(), &slot.job, at(1_000)).await.unwrap(), 0.5);

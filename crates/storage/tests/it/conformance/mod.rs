@@ -28,8 +28,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onyx_storage::{
-    Acceptances, Accounts, ChunkStore, ConnectorLedger, Drafts, Files, JobLedger, Leases, Ledger,
-    Objects, RunLog, SealedSecrets, ShortLived, Store, TurnLog,
+    Acceptances, Accounts, ChunkStore, ConnectorLedger, Drafts, Duties, Files, JobLedger, Leases,
+    Ledger, Objects, RunLog, SealedSecrets, ShortLived, Store, TurnLog,
 };
 use onyx_test_support::{LeasePlace, ManualClock, MemoryDisk, OpenTurnstile};
 
@@ -44,6 +44,7 @@ pub(crate) struct Backend {
     pub(crate) runs: Arc<dyn RunLog>,
     pub(crate) drafts: Arc<dyn Drafts>,
     pub(crate) jobs: Arc<dyn JobLedger>,
+    pub(crate) duties: Arc<dyn Duties>,
     pub(crate) acceptances: Arc<dyn Acceptances>,
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) secrets: Arc<dyn SealedSecrets>,
@@ -119,6 +120,7 @@ fn backend(store: Store, clock: Arc<ManualClock>, keep: Box<dyn std::any::Any>) 
         runs: store.runs,
         drafts: store.drafts,
         jobs: store.jobs,
+        duties: store.duties,
         acceptances: store.acceptances,
         accounts: store.accounts,
         secrets: store.secrets,

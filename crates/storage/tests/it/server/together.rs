@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onyx_storage::{
     ClusterChanges, Expect, GatewaySettings, JobSlot, PersonRow, PollPosition, Role, SealedSecret,
-    SecretId, ServerSettings, SlotClaim, SlotTrigger, StoreError,
+    SecretId, ServerSettings, SlotClaim, SlotDelivery, SlotTrigger, StoreError,
 };
 use onyx_types::Timestamp;
 
@@ -208,6 +208,28 @@ async fn a_slot_of_a_dead_gateway_is_left_and_one_of_a_living_is_not() {
     database.pass(LIFE).await;
     two.membership.beat().await.unwrap();
     assert_eq!(two.store.jobs.left_slots().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_was_taken_for_dead_does_not_record_how_a_delivery_ended() {
+    let database = TestDatabase::migrated().await;
+    let (one, two) = (open(&database, "one").await, open(&database, "two").await);
+    let at = Timestamp::from_millis(5);
+    let person: onyx_types::PersonId = "anna".parse().unwrap();
+    let queued = JobSlot::queued(person, "daily".parse().unwrap(), at, SlotTrigger::Person);
+    let slot = JobSlot { delivery: Some(SlotDelivery::Pending), ..queued };
+    one.store.jobs.add_slot(slot.clone()).await.unwrap();
+    let (key, duty) = (slot.key(), slot.key().delivery_duty());
+    let frozen = one.store.duties.own(&duty).await.unwrap().unwrap();
+    assert_eq!(two.store.duties.own(&duty).await.unwrap(), None, "one gateway delivers it");
+    database.pass(LIFE).await;
+    two.membership.beat().await.unwrap();
+    let owned = two.store.duties.own(&duty).await.unwrap().unwrap();
+    let (one, two) = (&one.store.jobs, &two.store.jobs);
+    assert!(!one.set_delivery(&key, &frozen, SlotDelivery::Failed, None).await.unwrap());
+    assert!(two.set_delivery(&key, &owned, SlotDelivery::Delivered, None).await.unwrap());
+    let slot = two.slot(&key).await.unwrap().unwrap();
+    assert_eq!(slot.delivery, Some(SlotDelivery::Delivered));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
