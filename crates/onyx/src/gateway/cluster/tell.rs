@@ -42,7 +42,7 @@ impl WaitingMessages {
         let (mut notices, mut changes) = (live.agent.own_notices(), live.changes.to_be_shared());
         let mut jobs = live.agent.jobs.own_notices();
         let mut zones = live.agent.preferences.own_zone_changes();
-        let mut artifacts = live.extensions.artifacts.first_artifacts();
+        let mut artifacts = live.extensions.artifacts.first_ones();
         loop {
             tokio::select! {
                 notice = next(&mut notices) => self.add(&GatewayMessage::Notice(notice)),
