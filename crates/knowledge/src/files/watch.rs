@@ -227,8 +227,8 @@ mod tests {
 
         // A folder brings files with it that nobody reported, whatever its name was before.
         std::fs::rename(own.join(".trash"), own.join("kept")).unwrap();
-        std::fs::write(own.join("last.md"), "hazelnuts").unwrap();
-        reported(&backlog, "vault/last.md").await;
+        std::fs::write(own.join("end.md"), "hazelnut").unwrap();
+        reported(&backlog, "vault/end.md").await;
         assert_eq!(backlog.take_looks().await.people, BTreeSet::from([anna]));
     }
 }
