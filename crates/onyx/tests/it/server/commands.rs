@@ -330,15 +330,21 @@ fn is_offered(model: &ScriptedModel, tool: &str) -> bool {
     body["tools"].as_array().unwrap().iter().any(|offered| offered["function"]["name"] == tool)
 }
 
+/// Makes an output that is too long for a model, and returns the key under which the model is told
+/// to find it.
+async fn kept_output(onyx: &OnyxProcess) -> String {
+    let said = said(onyx, &[sh("seq 1 20000")]).await;
+    let note = said[0].split_once("kept as artifact ").unwrap_or_else(|| panic!("{said:?}")).1;
+    note.split_once(',').unwrap().0.to_owned()
+}
+
 #[tokio::test]
 async fn an_output_that_was_too_long_at_one_gateway_is_read_at_the_other() {
     let model = obedient().await;
     let (_place, one, two) = two(&model).await;
     two.chat_stream(&json!({"message": "hello"})).await;
     assert!(!is_offered(&model, "read_artifact"), "there is nothing to read");
-    let ran = events(&one, &[sh("seq 1 20000")]).await;
-    let key = ran.iter().find_map(|event| event["report"]["artifact"]["key"].as_str());
-    let key = key.unwrap_or_else(|| panic!("{ran:#?}"));
+    let key = kept_output(&one).await;
     wait_for("the tool to be offered at the other", SOON, async || {
         two.chat_stream(&json!({"message": "hello"})).await;
         is_offered(&model, "read_artifact").then_some(())
@@ -362,8 +368,7 @@ async fn other_cleans_up(place: &ServerPlace) {
 async fn what_is_too_old_is_removed_by_the_gateway_that_cleans_up() {
     let (place, model) = (place().await, obedient().await);
     let mut one = acting(&place, "one", &model).start().await;
-    let ran = events(&one, &[sh("seq 1 20000")]).await;
-    let key = ran.iter().find_map(|event| event["report"]["artifact"]["key"].as_str()).unwrap();
+    let key = kept_output(&one).await;
     let address = format!("/api/artifacts/{key}");
     let session = key.split('/').nth(1).unwrap();
     let gone = one.delete(&format!("/v1/sessions/{session}")).await;
