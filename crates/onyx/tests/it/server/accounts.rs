@@ -86,7 +86,6 @@ async fn peers_are_approved_and_jobs_write_to_them_through_any_gateway() {
     let shared = shared(&model).await;
     let (telegram, other) = (&shared.telegram, shared.other());
     listed(shared.serving().0, "listening").await;
-    listed(other, "elsewhere").await;
     let peers = async || {
         let list = other.get(&format!("{ACCOUNT}/peers")).await.expect(200).json();
         list["peers"].as_array().unwrap().clone()

@@ -31,21 +31,26 @@ async fn a_job_file_that_cannot_be_read_holds_up_no_other_job_and_fires_once_it_
     assert_eq!(sql.execute(lose.as_str(), &[]).await.unwrap(), 1);
     let queue =
         "INSERT INTO job_slots (person, job, scheduled_at, last, count, state, trigger, detail)
-                 VALUES ('owner', 'broken', 5, 5, 1, 'queued', 'person', '')";
-    sql.execute(queue, &[]).await.unwrap();
+                 VALUES ('owner', 'broken', 5, 5, 1, 'queued', 'person', ''),
+                        ('owner', 'whole', 5, 5, 1, 'queued', 'person', '')";
+    assert_eq!(sql.execute(queue, &[]).await.unwrap(), 2);
+    let state = async |job: &str| {
+        let state = "SELECT state FROM job_slots WHERE job = $1 AND scheduled_at = 5";
+        sql.query_one(state, &[&job]).await.unwrap().get::<_, String>(0)
+    };
+    let fired = async |job: &str| {
+        let what = format!("the slot of {job} to be fired");
+        wait_for(&what, PATIENCE, async || (state(job).await == "done").then_some(())).await;
+    };
+    fired("whole").await;
     for onyx in [&one, &two] {
         let run = run_now(onyx, "whole").await;
         assert_eq!(run["outcome"], "done", "{run}");
     }
-    let state = async || {
-        let state = "SELECT state FROM job_slots WHERE job = 'broken'";
-        sql.query_one(state, &[]).await.unwrap().get::<_, String>(0)
-    };
-    assert_eq!(state().await, "queued", "it is not known whether the job was changed");
+    assert_eq!(state("broken").await, "queued", "it is not known whether the job was changed");
     let mend = ["UPDATE files SET bytes = $1 WHERE ", file].concat();
     sql.execute(mend.as_str(), &[&content]).await.unwrap();
-    wait_for("the slot to be fired", PATIENCE, async || (state().await == "done").then_some(()))
-        .await;
+    fired("broken").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
