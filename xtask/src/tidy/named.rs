@@ -233,7 +233,7 @@ mod tests {
                     /// fn lost() of PersonaPort\npub enum Wire {\n    Sent(u8),\n}\n";
         let path = "crates/agent/src/runs/start.rs";
         let files = [SourceFile::new(DOCUMENTS[0], architecture), SourceFile::new(path, code)];
-        let paths = BTreeSet::from([path.to_owned()]);
+        let paths = BTreeSet::from([path.to_owned(), "crates/tools/src/lib.rs".to_owned()]);
         check(&files, &paths).into_iter().map(|problem| problem.rule).collect()
     }
 
