@@ -360,7 +360,9 @@ async fn other_cleans_up(place: &ServerPlace) {
     let other = "INSERT INTO gateways (id, incarnation, url, until)
                      VALUES ('other', 4711, '', clock_timestamp() + INTERVAL '1 hour');
                  INSERT INTO owners (name, fence, gateway, incarnation)
-                     VALUES ('sweep', 4711, 'other', 4711)";
+                     VALUES ('sweep', 4711, 'other', 4711)
+                     ON CONFLICT (name) DO UPDATE
+                     SET fence = excluded.fence, gateway = 'other', incarnation = 4711";
     place.sql().await.batch_execute(other).await.unwrap();
 }
 
