@@ -19,7 +19,7 @@ use crate::{
     AuditWitnesses, ClusterChanges, DatabaseReport, DatabaseUrl, Duties, GatewayOverview,
     GatewayRow, GatewaySettings, Objects, ObjectsUrl, OwnedDuty, PollPosition, S3Settings, Sealing,
     ServerError, SharedConfig, SharedFailures, ShortLived, Steps, Store, StoreError,
-    inspect_database,
+    inspect_database, owner_of,
 };
 
 /// How long objects without references are kept, because their writers may be about to refer to
@@ -241,7 +241,7 @@ impl Membership {
 
     /// The living gateway that has a duty, by its name; `None`: no gateway has it.
     pub async fn owner(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.gateway.owner(name).await
+        owner_of(&self.database, name).await
     }
 
     /// Takes a duty that one gateway has at a time, such as polling a connector's account. `None`:

@@ -39,7 +39,9 @@ pub use gateway::{
     BootClock, ClusterChanges, GatewayOverview, GatewayRow, GatewaySettings, GatewayState,
     PollPosition, SharedConfig, list_gateways, read_shared_config,
 };
-pub(crate) use gateway::{Gateway, HeartbeatTask, PostgresLeases, ask_to_drain, overview};
+pub(crate) use gateway::{
+    Gateway, HeartbeatTask, PostgresLeases, ask_to_drain, overview, owner_of,
+};
 pub(crate) use jobs::PostgresJobs;
 pub(crate) use ledger::{PostgresLedger, PostgresRunLog};
 pub(crate) use moving::half_moved;

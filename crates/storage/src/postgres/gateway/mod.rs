@@ -41,6 +41,7 @@ use naming::take_name;
 pub use overview::{GatewayOverview, GatewayState};
 pub(crate) use overview::{ask_to_drain, overview};
 pub(in crate::postgres) use owners::keep_owner;
+pub(crate) use owners::owner_of;
 pub use poll::{ClusterChanges, PollPosition};
 pub(in crate::postgres) use writer::{LifeFence, LifeWriter, last_statement};
 

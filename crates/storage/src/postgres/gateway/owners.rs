@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Transaction;
 
 use super::{Gateway, token};
+use crate::postgres::connect::Database;
 use crate::postgres::convert::{get, integer};
 use crate::postgres::query::{execute, row_if_any};
 use crate::postgres::transaction::TransactionError;
@@ -60,16 +61,17 @@ impl Duties for Gateway {
     }
 }
 
-impl Gateway {
-    /// The living gateway that owns a duty, by its name; `None`: no gateway does.
-    pub(crate) async fn owner(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let client = self.database.client().await?;
-        let select = "SELECT gateways.id FROM owners
-                      JOIN gateways ON gateways.id = owners.gateway
-                                   AND gateways.incarnation = owners.incarnation
-                      WHERE name = $1 AND until > clock_timestamp()";
-        row_if_any(&client, select, &[&name]).await?.map(|row| get(&row, 0)).transpose()
-    }
+/// The living gateway that owns a duty, by its name; `None`: no gateway does.
+pub(crate) async fn owner_of(
+    database: &Database,
+    name: &str,
+) -> Result<Option<String>, StoreError> {
+    let client = database.client().await?;
+    let select = "SELECT gateways.id FROM owners
+                  JOIN gateways ON gateways.id = owners.gateway
+                               AND gateways.incarnation = owners.incarnation
+                  WHERE name = $1 AND until > clock_timestamp()";
+    row_if_any(&client, select, &[&name]).await?.map(|row| get(&row, 0)).transpose()
 }
 
 /// Keeps everybody from taking a duty over until the transaction ends. `LeaseLost`: this incarnation
