@@ -12,14 +12,14 @@ use crate::postgres::{
     AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
     PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
     PostgresLeases, PostgresLedger, PostgresRunLog, PostgresSecrets, PostgresShortLived,
-    PostgresTurnLog, SweepOwner, ask_to_drain, half_moved, overview,
+    PostgresTurnLog, SweepOwner, ask_to_drain, half_moved, overview, owner_of,
 };
 use crate::s3::Bucket;
 use crate::{
     AuditWitnesses, ClusterChanges, DatabaseReport, DatabaseUrl, Duties, GatewayOverview,
     GatewayRow, GatewaySettings, Objects, ObjectsUrl, OwnedDuty, PollPosition, S3Settings, Sealing,
     ServerError, SharedConfig, SharedFailures, ShortLived, Steps, Store, StoreError,
-    inspect_database, owner_of,
+    inspect_database,
 };
 
 /// How long objects without references are kept, because their writers may be about to refer to
