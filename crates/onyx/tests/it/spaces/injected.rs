@@ -61,7 +61,8 @@ async fn drafted(onyx: &OnyxProcess, session: &str, events: &mut Follow, end: &s
     let drafts = list["drafts"].as_array().unwrap().iter().rev();
     drafts
         .map(|draft| {
-            assert!(["pending", "rejected"].contains(&draft["state"].as_str().unwrap()), "{draft}");
+            let unapplied = ["pending", "rejected", "superseded"];
+            assert!(unapplied.contains(&draft["state"].as_str().unwrap()), "{draft}");
             draft["tool"].as_str().unwrap().to_owned()
         })
         .collect()
