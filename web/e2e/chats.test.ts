@@ -107,6 +107,8 @@ describe.each(WIDTHS)('at %s px', (_, viewport) => {
     const ours = page.getByRole('region', { name: 'From members' });
     await ours.getByText('Main of anna').waitFor();
     await ours.getByText('echo hello').first().waitFor();
+    // The key decides the only open card of the page.
+    await expect.poll(() => page.locator('[data-draft][data-open]').count()).toBe(1);
     await page.keyboard.press('a');
     await ours.getByText(/Approved and done/).waitFor();
     await post('/api/agent/chat', { message: 'again' }, token);
