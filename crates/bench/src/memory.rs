@@ -1,11 +1,12 @@
-//! Measures how much memory is kept after many turns.
+//! Measures how much memory is kept after many turns: what the process allocated. Pages of its file
+//! are left out, because how many of them the kernel maps around a fault differs from start to start.
 
 use anyhow::{Context, Result};
 use onyx_test_support::{AgentClient, OnyxProcess};
 use tokio::task::JoinSet;
 
 use crate::measure::{Bench, say_hello};
-use crate::process::resident_bytes;
+use crate::process::anonymous_bytes;
 
 /// The number of conversations at once. `TURNS_OF_ONE` is how many turns each has before the next
 /// one begins.
@@ -18,7 +19,7 @@ const LOOKS: u32 = 25;
 
 #[derive(Debug, Default)]
 pub(crate) struct Growth {
-    /// The number of turns so far and the resident bytes, for each measurement.
+    /// The number of turns so far and the allocated bytes, for each measurement.
     pub(crate) looks: Vec<(u32, u64)>,
 }
 
@@ -39,11 +40,11 @@ impl Growth {
 pub(crate) async fn growth(bench: &Bench, turns: u32) -> Result<Growth> {
     let (_model, process) = bench.pair().await;
     talk(&process, turns / WARM_UP).await?;
-    let mut looks = vec![(0, resident_bytes(&process)?)];
+    let mut looks = vec![(0, anonymous_bytes(&process)?)];
     for look in 1..=LOOKS {
         let target = turns / LOOKS * look;
         talk(&process, target - looks.last().map_or(0, |(turns, _)| *turns)).await?;
-        looks.push((target, resident_bytes(&process)?));
+        looks.push((target, anonymous_bytes(&process)?));
     }
     Ok(Growth { looks })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
-use onyx_test_support::{OnyxProcess, resident_bytes_of};
+use onyx_test_support::{OnyxProcess, anonymous_bytes_of, resident_bytes_of};
 
 /// The CPU time of all threads of a process, including those that have ended.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,11 @@ impl CpuClock {
 /// The resident memory in bytes; shared pages are counted completely.
 pub(crate) fn resident_bytes(process: &OnyxProcess) -> Result<u64> {
     resident_bytes_of(process_id(process)?).context("onyx has ended, or has no smaps_rollup")
+}
+
+/// The memory in bytes that the process allocated.
+pub(crate) fn anonymous_bytes(process: &OnyxProcess) -> Result<u64> {
+    anonymous_bytes_of(process_id(process)?).context("onyx has ended, or has no smaps_rollup")
 }
 
 fn process_id(process: &OnyxProcess) -> Result<u32> {

@@ -106,9 +106,9 @@ impl Measured {
     fn memory(&self) -> Chart<'static> {
         let looks = self.growth.looks.iter();
         Chart {
-            title: "Memory by turns",
+            title: "Allocated memory by turns",
             across: "turns",
-            up: "MB resident",
+            up: "MB allocated",
             scale: Scale::Linear,
             points: looks.map(|(turns, bytes)| (f64::from(*turns), megabytes(*bytes))).collect(),
             target: self.growth.looks.first().map(|(_, first)| megabytes(*first) + 5.0),

@@ -82,7 +82,7 @@ pub(crate) fn rows(measured: &Measured) -> Vec<Row> {
         rows.push(at_most(&what, *times, 1.05, "x"));
     }
     if growth.turns() > 0 {
-        let grown = format!("memory growth over {} turns", growth.turns());
+        let grown = format!("growth of allocated memory over {} turns", growth.turns());
         rows.push(at_most(&grown, megabytes(growth.bytes()), 5.0, "MB"));
     }
     rows.extend(streams.iter().max_by_key(|asked| asked.count).into_iter().flat_map(most_streams));
@@ -283,7 +283,7 @@ How: the release binary with the smallest config and titles of words, over HTTP 
 (all threads, user and system), averaged over {turns} turns after warming up (a fifth of that at each length). Start is
 the median of 5. Memory is Rss of smaps_rollup; at rest, once two looks half a second apart agree. Long sessions repeat the server's own turns in its log file; what the search
 index takes to read such a log for the first time has a column of its own, and turns are measured after it. Memory
-growth: 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:
+growth (anonymous memory): 16 conversations at once, a new session every 50 turns, from after a twentieth of the turns to the end. Streams:
 a model that sends 20 tokens a second, each with its time; the added gap is what lies between two tokens at the client
 beyond what lay between them at the model. Pass-through: a streamed chat completion of one word, and of 50 chunks sent
 at once, the model asked directly and through onyx in turns; added is the difference at the same rank, to the end of the

@@ -29,7 +29,8 @@ pub use fakes::{
 pub use machine::{
     AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, Desktop, Fate,
     FileChange, MASTER_KEY, OLD_TABLES, OnyxBuilder, OnyxProcess, Reply, ServerPlace, Servers,
-    SmallDisk, TableContents, Tracer, copy_into_old_tables, fill_empty_tables, resident_bytes_of,
+    SmallDisk, TableContents, Tracer, anonymous_bytes_of, copy_into_old_tables, fill_empty_tables,
+    resident_bytes_of,
 };
 pub use memory::{
     Commit, CommitCounts, LeasePlace, MemoryDisk, Moment, Op, OpenTurnstile, Turnstile,

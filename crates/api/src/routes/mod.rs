@@ -51,7 +51,7 @@ use crate::access::check_host_and_origin;
 use crate::openapi::document;
 use crate::problem::in_the_clients_form;
 use crate::serve::{followed, spare_the_reserve};
-use crate::wire::without_unused_body;
+use crate::wire::{drained_unless_read, without_unused_body};
 use crate::{ApiState, Problem, Routes};
 pub use mcp_server::mcp_response;
 
@@ -121,7 +121,7 @@ async fn on_the_way_in(State(state): State<ApiState>, request: Request, next: Ne
         AssertUnwindSafe(checked(request)).catch_unwind().await.unwrap_or_else(panicked)
     };
     let formed = async |request| in_the_clients_form(request, caught).await;
-    followed(&state, request, formed).await
+    followed(&state, drained_unless_read(request), formed).await
 }
 
 /// A path without a route may be a page or a file of the web app.

@@ -18,6 +18,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::drain::drain;
 use crate::Problem;
 use crate::serve::ConnectionSlot;
 
@@ -38,10 +39,6 @@ const MAX_UNUSED_BODY: usize = 64 * 1024;
 
 /// How long a body of `MAX_BODY` bytes may take. A client that takes longer is gone or hostile.
 const READ_LIMIT: Duration = Duration::from_secs(60);
-
-/// How much of a refused upload is still read before its connection is closed.
-const DRAIN_BYTES: usize = 64 * 1024 * 1024;
-const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 
 /// A JSON body. Unknown fields are ignored (clients add some), wrong types never are.
 #[derive(Debug)]
@@ -211,21 +208,6 @@ async fn collect(mut body: Body, most: usize) -> Result<Bytes, Problem> {
         bytes.extend_from_slice(&data);
     }
     Ok(bytes.freeze())
-}
-
-/// Reads and drops the rest of a refused body, within limits. Closing a connection with unread data
-/// resets it, and the client might lose the answer.
-async fn drain(mut body: Body) {
-    let rest = async {
-        let mut left = DRAIN_BYTES;
-        while let Some(Ok(frame)) = body.frame().await {
-            let size = frame.data_ref().map_or(0, Bytes::len);
-            let Some(now) = left.checked_sub(size) else { return };
-            left = now;
-        }
-    };
-    // On a timeout the connection is closed with the rest unread, because nothing else can be done.
-    let _ = timeout(DRAIN_LIMIT, rest).await;
 }
 
 fn too_large(most: usize) -> Problem {

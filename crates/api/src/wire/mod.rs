@@ -6,6 +6,7 @@
 
 mod body;
 pub(crate) mod decode;
+mod drain;
 pub(crate) mod encode;
 mod etag;
 mod json;
@@ -14,6 +15,7 @@ mod tool_forms;
 
 pub(crate) use body::{DocumentBody, MediaBody, OptionalBody, RawBody, typed, without_unused_body};
 pub use body::{JsonBody, MAX_BODY, QueryOf};
+pub(crate) use drain::drained_unless_read;
 pub(crate) use etag::{etag, expected};
 pub(crate) use json::{Json, write_json};
 pub use names::FieldNames;

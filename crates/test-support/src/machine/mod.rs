@@ -11,7 +11,7 @@ pub use desktop::Desktop;
 pub use old_tables::{OLD_TABLES, TableContents, copy_into_old_tables, fill_empty_tables};
 pub use process::{
     AgentClient, ChatLines, DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, OnyxBuilder, OnyxProcess,
-    Reply, SmallDisk, resident_bytes_of,
+    Reply, SmallDisk, anonymous_bytes_of, resident_bytes_of,
 };
 pub use servers::{MASTER_KEY, ServerPlace, Servers};
 pub use tracer::{Fate, FileChange, Tracer};

@@ -4,6 +4,7 @@ mod crowds;
 mod disk;
 mod frozen;
 mod gone;
+mod refused;
 mod slow_clients;
 mod slow_models;
 mod syncs;

@@ -14,8 +14,18 @@ const NOISE: u64 = 512 * 1024;
 /// The resident memory in bytes; code and shared pages are counted completely. It is `Rss` of
 /// `smaps_rollup`, which is exact, unlike `statm`. `None` if the process has ended.
 pub fn resident_bytes_of(process: u32) -> Option<u64> {
+    rolled_up(process, "Rss:")
+}
+
+/// The memory in bytes that the process allocated and wrote to, without code and other files, which
+/// the kernel maps and unmaps as it likes. `None` if the process has ended.
+pub fn anonymous_bytes_of(process: u32) -> Option<u64> {
+    rolled_up(process, "Anonymous:")
+}
+
+fn rolled_up(process: u32, field: &str) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Rss:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kibibytes * 1024)
 }

@@ -8,7 +8,7 @@ mod memory;
 pub use client::{AgentClient, ChatLines, Reply};
 pub use disk::SmallDisk;
 pub use launch::{DEFAULT_KEY, DEFAULT_PASSWORD, DEFAULT_TOKEN, OnyxBuilder};
-pub use memory::resident_bytes_of;
+pub use memory::{anonymous_bytes_of, resident_bytes_of};
 
 use crate::canary;
 use rustix::process::{Pid, Signal, kill_process};
