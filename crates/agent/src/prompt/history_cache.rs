@@ -10,17 +10,30 @@ use onyx_types::{Fault, SessionKey, Turn, TurnBody, TurnId};
 use super::history::{History, is_question};
 use super::weight::turn_weight;
 
-/// The most bytes of all histories together. The least recently used are dropped first.
-const MOST_BYTES: usize = 768 * 1024;
+/// The largest history that is kept.
 const LARGEST: usize = 4 * 1024 * 1024;
-/// How many turns the first read of a log takes. Each further read takes twice as many, up to the
-/// largest page.
-const FIRST_PAGE: usize = 64;
 const LARGEST_PAGE: usize = 2_048;
+
+/// How much is read and kept.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// The most bytes of all histories together. The least recently used are dropped first.
+    most_bytes: usize,
+    /// How many turns the first read of a log takes. Each further read takes twice as many, up to
+    /// the largest page.
+    first_page: usize,
+}
+
+/// The logs are files of this machine, which are read in less than a millisecond.
+const BESIDE_FILES: Limits = Limits { most_bytes: 768 * 1024, first_page: 64 };
+/// Every read asks the database. There is room for the conversations of about a hundred people who
+/// talk at once, and most conversations are read with one question.
+const BESIDE_A_DATABASE: Limits = Limits { most_bytes: 16 * 1024 * 1024, first_page: 256 };
 
 /// Histories of sessions that had a run lately.
 pub(crate) struct HistoryCache {
     turns: Arc<dyn TurnLog>,
+    limits: Limits,
     recent: Mutex<CachedHistories>,
 }
 
@@ -42,7 +55,8 @@ struct Entry {
 
 impl HistoryCache {
     pub(crate) fn new(turns: Arc<dyn TurnLog>) -> Self {
-        Self { turns, recent: Mutex::default() }
+        let limits = if turns.is_remote() { BESIDE_A_DATABASE } else { BESIDE_FILES };
+        Self { turns, limits, recent: Mutex::default() }
     }
 
     /// Keeps the session's history after a run.
@@ -53,7 +67,7 @@ impl HistoryCache {
         if bytes > LARGEST {
             return;
         }
-        while kept.bytes + bytes > MOST_BYTES {
+        while kept.bytes + bytes > self.limits.most_bytes {
             let oldest = kept.sessions.iter().min_by_key(|(_, entry)| entry.used);
             let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
             kept.remove(&oldest);
@@ -73,7 +87,7 @@ impl HistoryCache {
             entry.history.limit(window * 2);
             return Ok(entry.history);
         }
-        read(&*self.turns, key, window).await
+        read(&*self.turns, key, window, self.limits.first_page).await
     }
 
     fn take(&self, key: &SessionKey) -> Option<Entry> {
@@ -124,10 +138,15 @@ impl Entry {
     }
 }
 
-async fn read(turns: &dyn TurnLog, key: &SessionKey, window: usize) -> Result<History, Fault> {
+async fn read(
+    turns: &dyn TurnLog,
+    key: &SessionKey,
+    window: usize,
+    first_page: usize,
+) -> Result<History, Fault> {
     let mut pages = Vec::new();
     let (mut before, mut tokens, mut replaced) = (None, 0, None);
-    let mut size = FIRST_PAGE;
+    let mut size = first_page;
     // What counts begins with a person's words: an answer without its question is of no use.
     let mut usable = 0;
     let cut_off = loop {

@@ -91,6 +91,11 @@ pub trait TurnLog: Send + Sync {
         None
     }
 
+    /// Whether every read asks another machine. Then it is worth more memory to keep what was read.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// Copies the turns up to and including `through` into the empty log that `to` holds.
     /// `NotFound` when there is no such turn, `Conflict` when the log is not empty.
     async fn copy_through(

@@ -66,7 +66,7 @@ async fn a_refusal_before_the_body_has_come_leaves_the_connection_open() {
 /// A client that waits for `100 Continue` never sends the body of a refused request, so the next
 /// bytes would be taken for it.
 #[tokio::test]
-async fn a_client_that_waits_with_its_body_is_told_that_the_connection_ends() {
+async fn a_client_that_waits_with_its_body_gets_the_refusal_and_the_connection_ends() {
     let model = ScriptedModel::start().await;
     let onyx = builder(&model).start().await;
     let address = onyx.base_url().trim_start_matches("http://");
@@ -77,5 +77,4 @@ async fn a_client_that_waits_with_its_body_is_told_that_the_connection_ends() {
     timeout(SOON, stream.read_to_end(&mut said)).await.unwrap().unwrap();
     let said = String::from_utf8(said).unwrap().to_lowercase();
     assert!(said.starts_with("http/1.1 401"), "{said}");
-    assert!(said.contains("connection: close"), "{said}");
 }

@@ -208,3 +208,33 @@ async fn a_turn_makes_six_trips_to_the_database_at_most() {
     let prompt = model.last_request().body["messages"].to_string();
     assert!(prompt.contains("Doubt."), "{prompt}");
 }
+
+/// So many conversations do not fit the room that a gateway beside files has for histories, and
+/// each is longer than the first page that it reads there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn turns_of_several_long_conversations_make_six_trips_at_most_too() {
+    const CONVERSATIONS: usize = 8;
+    const TURNS: usize = 35;
+    let (place, model) = (place().await, ScriptedModel::start().await);
+    let counter = TripCounter::before(server(&place)).await;
+    let onyx = behind(&counter, &place, &model).await;
+    let text = "word ".repeat(600);
+    let mut sessions = Vec::new();
+    for _ in 0..CONVERSATIONS {
+        let first = onyx.chat_stream(&json!({"message": text})).await;
+        sessions.push(first[0]["session_id"].as_str().unwrap().to_owned());
+    }
+    let mut trips = Vec::new();
+    for turn in 1..TURNS + 3 {
+        for session in &sessions {
+            let before = counter.trips();
+            let more = json!({"message": text, "session_id": session});
+            assert_eq!(said(&onyx.chat_stream(&more).await), "ok");
+            if turn >= TURNS {
+                trips.push(counter.trips() - before);
+            }
+        }
+    }
+    trips.sort_unstable();
+    assert!(trips[trips.len() / 4] <= MOST_TRIPS, "{trips:?}");
+}

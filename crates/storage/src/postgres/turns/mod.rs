@@ -112,6 +112,10 @@ impl TurnLog for PostgresTurnLog {
         self.leases.log(key)
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     async fn copy_through(
         &self,
         from: &SessionKey,
