@@ -5,7 +5,7 @@ import { SignIn } from '../pages/SignIn';
 import { useStore } from '../store/state';
 import { BottomBar, Nav } from './Nav';
 import { OfflineBanner, Toasts } from './Notices';
-import { Palette } from './Palette';
+import { Palette } from './palette/Palette';
 import { Shortcuts } from './Shortcuts';
 import { useTour } from './tour-offer';
 import { useBadge } from './useBadge';
