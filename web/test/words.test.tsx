@@ -13,7 +13,7 @@ import type {
   Turn,
 } from '@onyx/sdk';
 import { changedLines, describe as described, stateOf } from '../src/chat/describe';
-import { DraftDocument } from '../src/chat/DraftDocument';
+import { DraftDocument } from '../src/chat/drafts/DraftDocument';
 import { ToolRows } from '../src/chat/ToolRows';
 import { passageOfFact, passageOfHit } from '../src/pages/memory/passages';
 import { AuditLine } from '../src/pages/system/AuditLine';

@@ -14,7 +14,7 @@ import { fullTime } from '../ui/time';
 import { useSurface } from './density';
 import { CancelRetry, PausedWords, usePaused } from './Paused';
 import { AnswerActions, useUndone } from './TurnActions';
-import { DraftCard } from './DraftCard';
+import { DraftCard } from './drafts/DraftCard';
 import { shortModel, useModels } from './models';
 import { ToolRows } from './ToolRows';
 import { WordsTurn } from './WordsTurn';

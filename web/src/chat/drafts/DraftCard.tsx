@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import type { Draft } from '@onyx/sdk';
-import { refreshDraft, takeBack } from '../store/drafts';
-import { useStore } from '../store/state';
-import { titleOf } from '../shell/links';
-import { ago, fullTime } from '../ui/time';
-import { useSurface } from './density';
+import { refreshDraft, takeBack } from '../../store/drafts';
+import { useStore } from '../../store/state';
+import { titleOf } from '../../shell/links';
+import { ago, fullTime } from '../../ui/time';
+import { useSurface } from '../density';
 import { DraftDecision } from './DraftDecision';
 import { Decided, Given } from './DraftOutcome';
 import { DraftPreview } from './DraftPreview';

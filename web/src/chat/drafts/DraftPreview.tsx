@@ -1,5 +1,5 @@
 import type { Preview } from '@onyx/sdk';
-import { Diff } from './Diff';
+import { Diff } from '../Diff';
 import { DraftDocument } from './DraftDocument';
 
 /** The exact text, document or diff that an approval would apply. */

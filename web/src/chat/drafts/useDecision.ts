@@ -1,7 +1,7 @@
 import { useState, type RefObject } from 'react';
 import type { Draft } from '@onyx/sdk';
-import { decide } from '../store/drafts';
-import type { Verdict } from '../store/state';
+import { decide } from '../../store/drafts';
+import type { Verdict } from '../../store/state';
 import { nextOpenCard, useDecisionKeys } from './decisionKeys';
 
 export type Decision = ReturnType<typeof useDecision>;

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { Draft } from '@onyx/sdk';
-import { ago } from '../ui/time';
+import { ago } from '../../ui/time';
 import type { Decision } from './useDecision';
 
 /** What a person can do about a draft that waits: answer, approve or reject it, or write why it is rejected. */

@@ -1,6 +1,6 @@
 import { Clock } from 'lucide-react';
 import type { Draft } from '@onyx/sdk';
-import { useStore, type SentVerdict } from '../store/state';
+import { useStore, type SentVerdict } from '../../store/state';
 
 const DECIDED: Record<string, string> = {
   applying: 'Being applied',
