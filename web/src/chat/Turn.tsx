@@ -13,7 +13,7 @@ import { ErrorLine, FAULT_ACTION } from '../ui/page';
 import { fullTime } from '../ui/time';
 import { useSurface } from './density';
 import { CancelRetry, PausedWords, usePaused } from './Paused';
-import { AnswerActions, useUndone } from './TurnActions';
+import { AnswerActions, useUndone } from './AnswerActions';
 import { DraftCard } from './drafts/DraftCard';
 import { shortModel, useModels } from './models';
 import { ToolRows } from './ToolRows';
