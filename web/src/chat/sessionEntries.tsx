@@ -30,8 +30,7 @@ export function sessionEntries(session: Session, { several, ask }: Asks): MenuEn
     !isTemporary && { label: 'Tags', icon: <Tag size={SIZE} aria-hidden />, run: () => ask('tags') },
     detach(session),
     { label: 'Rename', icon: <Pencil size={SIZE} aria-hidden />, run: () => ask('name') },
-    several &&
-      !isToRead && { label: 'Who answers', icon: <Users size={SIZE} aria-hidden />, run: () => ask('agents') },
+    several && !isToRead && { label: 'Who answers', icon: <Users size={SIZE} aria-hidden />, run: () => ask('agents') },
     !isToRead && !isTemporary && archive(session),
     ...FORMATS.map(([label, format]) => ({
       label,

@@ -100,9 +100,7 @@ function SaveFault({ fault, onLoad }: { fault: Fault; onLoad: () => void }) {
   if (fault.code !== 'version_conflict') return <ErrorLine fault={fault} />;
   const message = 'This file was changed since you opened it. Your version is not saved.';
   const hint = 'Copy your text, then load the new version.';
-  return (
-    <ErrorLine fault={{ ...fault, message, hint }} action={{ label: 'Load the new version', run: onLoad }} />
-  );
+  return <ErrorLine fault={{ ...fault, message, hint }} action={{ label: 'Load the new version', run: onLoad }} />;
 }
 
 /** The text's headings are level 3, so a hidden level 2 heading precedes them for screen readers. */

@@ -77,11 +77,7 @@ function SourceState({ source, progress }: { source: Source; progress?: SourcePr
           aria-expanded={open}
           onClick={() => setOpen(!open)}
         >
-          <ChevronRight
-            size={13}
-            className={`shrink-0 transition-transform ${open ? 'rotate-90' : ''}`}
-            aria-hidden
-          />
+          <ChevronRight size={13} className={`shrink-0 transition-transform ${open ? 'rotate-90' : ''}`} aria-hidden />
           <span className="min-w-0 [overflow-wrap:anywhere]">{text}</span>
         </button>
       ) : (

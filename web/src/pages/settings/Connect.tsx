@@ -109,11 +109,7 @@ function Offer({ found, onForm, onAdded, onDone }: OfferProps) {
         </div>
       )}
       <div className="flex flex-wrap gap-2 p-4 pt-3">
-        <button
-          type="button"
-          className={found.length > 0 ? 'btn' : 'btn btn-primary'}
-          onClick={() => onForm('openai')}
-        >
+        <button type="button" className={found.length > 0 ? 'btn' : 'btn btn-primary'} onClick={() => onForm('openai')}>
           Use a key
         </button>
         <button type="button" className="btn" onClick={() => onForm('github_copilot')}>

@@ -90,11 +90,7 @@ function Opened({ entity, place, reload }: { entity: Entity; place: PlaceOf; rel
       <div className="flex items-start gap-1">
         <BackToPlace space={entity.space} place={place} />
         <div className="min-w-0 flex-1">
-          <Title
-            title={title}
-            mode={mode}
-            onTitle={(written) => change((known) => wrote(known, { title: written }))}
-          />
+          <Title title={title} mode={mode} onTitle={(written) => change((known) => wrote(known, { title: written }))} />
           <About entity={editing.theirs} />
         </div>
         <EntityMenu entity={editing.theirs} place={place} set={set} reload={reload} />

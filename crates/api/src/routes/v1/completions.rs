@@ -18,12 +18,10 @@ use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Ro
 const REFUSED: [&str; 3] = ["suffix", "echo", "best_of"];
 
 pub(super) fn routes() -> Routes {
-    let rows = [
-        Route::post("/v1/completions", Access::Chat, create)
-            .summary("Create a completion (OpenAI's format before chats)")
-            .body::<schemas::AnyObject>()
-            .answers_json_or_events(schemas::any_object, schemas::any_object),
-    ];
+    let rows = [Route::post("/v1/completions", Access::Chat, create)
+        .summary("Create a completion (OpenAI's format before chats)")
+        .body::<schemas::AnyObject>()
+        .answers_json_or_events(schemas::any_object, schemas::any_object)];
     Routes::tagged("chat", rows)
 }
 

@@ -18,12 +18,10 @@ use crate::{Access, ApiState, AuthContext, Embedded, JsonBody, Problem, Route, R
 const MOST_TEXTS: usize = 2_048;
 
 pub(super) fn routes() -> Routes {
-    let rows = [
-        Route::post("/v1/embeddings", Access::Chat, create)
-            .summary("Create embeddings")
-            .body::<EmbeddingRequest>()
-            .answers_json::<EmbeddingList>(),
-    ];
+    let rows = [Route::post("/v1/embeddings", Access::Chat, create)
+        .summary("Create embeddings")
+        .body::<EmbeddingRequest>()
+        .answers_json::<EmbeddingList>()];
     Routes::tagged("embeddings", rows)
 }
 
