@@ -9,7 +9,8 @@ import {
   type RouteComponent,
 } from '@tanstack/react-router';
 import { entityOf } from './chat/attached';
-import { ChatPage, NewChatPage } from './chat/ChatPage';
+import { ChatPage } from './chat/ChatPage';
+import { NewChatPage } from './chat/NewChatPage';
 import { Header } from './shell/Header';
 import { Shell } from './shell/Shell';
 import { ErrorLine } from './ui/page';

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadMessage } from '@onyx/sdk';
-import { applyEvent, fromTurns, startLive, type Answer, type Live } from '../src/store/messages';
+import { applyEvent, startLive, type Live } from '../src/store/liveRun';
+import { fromTurns } from '../src/store/loggedMessages';
+import type { Answer } from '../src/store/messages';
 import type { InThread, Pending } from '../src/store/state';
 import { arranged, foundAgain, lastTries, waitingOf } from '../src/store/waiting';
 

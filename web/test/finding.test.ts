@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { byAge } from '../src/pages/sessions/groups';
-import { fit } from '../src/shell/finding';
+import { fit } from '../src/shell/palette/finding';
 
 describe('what is typed', () => {
   test('finds the exact name first, then beginnings, then parts, and nothing by scattered letters', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CallLabel, CallReport, RunEvent, Turn } from '@onyx/sdk';
-import { answerText, applyEvent, fromTurns, startLive, type Answer, type Message } from '../src/store/messages';
+import { applyEvent, startLive } from '../src/store/liveRun';
+import { fromTurns } from '../src/store/loggedMessages';
+import { answerText, type Answer, type Message } from '../src/store/messages';
 
 const base = (id: string, author: string) => ({
   id,

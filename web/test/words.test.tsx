@@ -13,12 +13,14 @@ import type {
   Turn,
 } from '@onyx/sdk';
 import { changedLines, describe as described, stateOf } from '../src/chat/describe';
-import { DraftDocument } from '../src/chat/DraftDocument';
+import { DraftDocument } from '../src/chat/drafts/DraftDocument';
 import { ToolRows } from '../src/chat/ToolRows';
 import { passageOfFact, passageOfHit } from '../src/pages/memory/passages';
 import { AuditLine } from '../src/pages/system/AuditLine';
 import { kindOf } from '../src/pages/system/dependencies';
-import { applyEvent, fromTurns, startLive, type Answer, type Message, type ToolStep } from '../src/store/messages';
+import { applyEvent, startLive } from '../src/store/liveRun';
+import { fromTurns } from '../src/store/loggedMessages';
+import type { Answer, Message, ToolStep } from '../src/store/messages';
 import { waitingOf } from '../src/store/waiting';
 import { EVENTS } from './recorded';
 import { TURNS } from './recorded-turns';

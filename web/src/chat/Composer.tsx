@@ -1,42 +1,24 @@
-import {
-  useEffect,
-  useRef,
-  useState,
-  type ClipboardEvent,
-  type DragEvent,
-  type KeyboardEvent,
-  type ReactNode,
-} from 'react';
+import { useEffect, useRef, type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactNode } from 'react';
 import { ArrowUp, Square } from 'lucide-react';
-import type { UserContent } from '@onyx/sdk';
-import { stop } from '../store/actions';
 import { questionIn } from '../store/drafts';
-import { writeStored, readStored } from '../store/browserStorage';
 import { usePreferences } from '../store/preferences';
 import { useStore } from '../store/state';
-import { FileButton } from '../ui/FileButton';
 import { isTouch, sendsByKey } from '../ui/keyboard';
 import type { Density } from './density';
 import { Gauge } from './Gauge';
-import { ActionChips } from '../pages/actions/Chips';
 import { AttachmentList } from './AttachmentList';
-import { AgentMenu, DeliveryMenu, ModelMenu } from './ComposerMenus';
+import { DeliveryMenu } from './ComposerMenus';
+import { ComposerTools } from './ComposerTools';
 import { useMentions } from './Mentions';
 import type { Named } from './mentions';
-import { useAttachments } from './useAttachments';
+import { useWrittenMessage, type Writing } from './useWrittenMessage';
 
-export interface ComposerProps {
-  /** The key under which unsent text is kept. */
-  draftKey: string;
-  /** Files that are attached when the composer opens. */
-  files?: File[];
-  sessionId?: string;
+export interface ComposerProps extends Writing {
   agent?: string;
   onAgent?: (agent: string) => void;
   /** The agent pinned for new chats, where that can be chosen; empty: the default agent. */
   pinnedAgent?: string;
   onPinAgent?: (agent?: string) => void;
-  onSend: (content: UserContent, model?: string) => void;
   /** Outside the chat page the composer takes only text, without the choice of model and agent. */
   density?: Density;
   placeholder?: string;
@@ -44,31 +26,14 @@ export interface ComposerProps {
   mentions?: Named[];
   /** A remark about the message while it is written. */
   note?: (words: string) => ReactNode;
-  /** Stops the running answer, where the page stops it differently from a chat. */
-  onStop?: () => void;
   /** The name of the addressee, if that is not one of the agents. */
   to?: string;
 }
 
-export function Composer({
-  draftKey,
-  files: given,
-  sessionId,
-  agent,
-  onAgent,
-  pinnedAgent,
-  onPinAgent,
-  onSend,
-  density = 'page',
-  placeholder,
-  mentions,
-  note,
-  onStop,
-  to,
-}: ComposerProps) {
-  const kept = `onyx.draft.${draftKey}`;
-  const [text, setText] = useState(() => readStored(kept, ''));
-  const [model, setModel] = useState<string>();
+export function Composer(props: ComposerProps) {
+  const { draftKey, sessionId, agent, onAgent, pinnedAgent, onPinAgent, density = 'page', mentions, note, to } = props;
+  const message = useWrittenMessage(props);
+  const { text, setText, attachments, empty, halt, send } = message;
   const area = useRef<HTMLTextAreaElement>(null);
   const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
   const asked = useStore((state) => questionIn(state, sessionId) !== undefined);
@@ -79,29 +44,12 @@ export function Composer({
   const delivery = isPage ? preferred : 'follow_up';
   const chosen = agents?.find((candidate) => candidate.id === agent) ?? agents?.find((candidate) => candidate.default);
 
-  useEffect(() => writeStored(kept, text === '' ? undefined : text), [kept, text]);
   useEffect(() => fit(area.current), [text]);
   useEffect(() => {
     if (isPage && matchMedia('(min-width: 768px)').matches) area.current?.focus();
   }, [draftKey, isPage]);
 
   const named = useMentions(area, text, setText, mentions);
-  const halt = () => (onStop ? onStop() : sessionId && void stop(sessionId));
-  const attachments = useAttachments(given);
-  const empty = text.trim() === '' && attachments.empty;
-  const send = async () => {
-    const said = text.trim();
-    if (said === '/stop' && sessionId) {
-      halt();
-      return setText('');
-    }
-    if (empty || attachments.storing) return;
-    const parts = await attachments.stored();
-    if (!parts) return;
-    onSend(parts.length > 0 ? [{ type: 'text', text: said }, ...parts] : said, model);
-    setText('');
-    attachments.clear();
-  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (named.onKeyDown(event)) return;
     if (!sendsByKey(event, sendWith)) return;
@@ -119,7 +67,7 @@ export function Composer({
     if (isPage) void attachments.add(event.dataTransfer.files);
   };
   const name = to ?? chosen?.name ?? 'your agent';
-  const usual = placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`;
+  const usual = props.placeholder ?? `${sessionId ? 'Reply to' : 'Message'} ${name}`;
   const duringRun = delivery === 'steer' ? `Steer ${name}` : 'Queue a message';
   const hint = asked ? `Answer ${name}` : running ? duringRun : usual;
   return (
@@ -150,17 +98,11 @@ export function Composer({
       />
       <div className="mt-1 flex items-center gap-2">
         {isPage && (
-          <>
-            <AgentMenu {...{ name, agents, chosen, onAgent, pinnedAgent, onPinAgent }} />
-            <ModelMenu own={chosen?.model ?? undefined} chosen={model} onModel={setModel} />
-            <FileButton
-              label="Attach files"
-              title="Attach images and texts"
-              className="-ml-1"
-              onFiles={(files) => void attachments.add(files)}
-            />
-            <ActionChips sessionId={sessionId} text={text} onTaken={() => setText('')} />
-          </>
+          <ComposerTools
+            message={message}
+            sessionId={sessionId}
+            agentMenu={{ name, agents, chosen, onAgent, pinnedAgent, onPinAgent }}
+          />
         )}
         <span className="min-w-0 flex-1 truncate px-1 text-meta text-dim" role={note && 'status'}>
           {note?.(text)}

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, type UIEvent } from 'react';
 import { ArrowDown } from 'lucide-react';
 import { Virtualizer, type VirtualizerHandle } from 'virtua';
 import { loadOlder } from '../store/client';
@@ -7,13 +7,21 @@ import { holdsTurn, textOf, type Message } from '../store/messages';
 import { useStore } from '../store/state';
 import { SurfaceProvider, type Density, type Surface } from './density';
 import { Turn } from './Turn';
+import { useFollowing } from './useFollowing';
 import { useMessages } from './useMessages';
 
-/** A scroll position closer to the end than this counts as the end. */
-const NEAR = 48;
 const NEAR_TOP = 600;
 /** The estimated height of a turn. A value that is too small draws many turns off the screen. */
 const USUAL_HEIGHT = 140;
+
+interface ConversationProps extends Omit<Surface, 'density' | 'latest'> {
+  sessionId?: string;
+  /** The turn that a link points to. */
+  turn?: string;
+  /** The message that the search is at. */
+  found?: number;
+  density?: Density;
+}
 
 /** The turns of a conversation. Only those near the visible part are in the page. */
 export function Conversation({
@@ -24,34 +32,13 @@ export function Conversation({
   again,
   takeBack,
   retrieved,
-}: {
-  sessionId?: string;
-  /** The turn that a link points to. */
-  turn?: string;
-  /** The message that the search is at. */
-  found?: number;
-  density?: Density;
-} & Omit<Surface, 'density' | 'latest'>) {
+}: ConversationProps) {
   const messages = useMessages(sessionId);
   const foundByTurn = useTurnAt(sessionId, turn, messages);
   const found = foundByWords ?? foundByTurn;
-  const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
-  const following = useRef(true);
-  const [away, setAway] = useState(false);
   const older = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.older === true);
   const before = useStore((state) => (sessionId ? state.conversations[sessionId]?.before : undefined));
-  const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
-
-  const toEnd = useCallback(() => {
-    const element = scroller.current;
-    if (element) element.scrollTop = element.scrollHeight;
-  }, []);
-  const follow = () => {
-    following.current = true;
-    setAway(false);
-    toEnd();
-  };
 
   // A message that the person sends is always scrolled into view.
   const own = messages.findLast((message) => message.kind === 'words')?.id;
@@ -61,43 +48,16 @@ export function Conversation({
     [density, again, latest, takeBack, retrieved],
   );
   const named = useMemo(() => namedHosts(messages), [own, sessionId]);
-  useLayoutEffect(() => {
-    following.current = true;
-    setAway(false);
-  }, [own, sessionId]);
-
-  // Rows grow after they are drawn (highlighting, pictures, measured heights), so the end is kept in view.
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    const content = element?.firstElementChild;
-    if (!element || !content) return;
-    const observer = new ResizeObserver(() => following.current && toEnd());
-    observer.observe(content);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [toEnd]);
-  useLayoutEffect(() => {
-    if (following.current) toEnd();
-  }, [messages, toEnd]);
+  const { scroller, away, follow, stopFollowing, notePosition } = useFollowing(messages, own, sessionId);
   useEffect(() => {
     if (found === undefined) return;
-    following.current = false;
+    stopFollowing();
     list.current?.scrollToIndex(found, { align: 'center' });
   }, [found]);
 
-  // The person scrolls up when the position changes and the length does not; growing text changes the length.
-  const last = useRef({ top: 0, height: 0 });
-  const onScroll = () => {
-    const element = scroller.current;
-    if (!element) return;
-    const { scrollTop: top, scrollHeight: height, clientHeight } = element;
-    const movedUp = height === last.current.height && top < last.current.top - 1;
-    last.current = { top, height };
-    const atEnd = height - top - clientHeight < NEAR;
-    if (movedUp) following.current = false;
-    if (atEnd) following.current = true;
-    setAway(!atEnd && !following.current);
-    if (sessionId && before !== undefined && !older && top < NEAR_TOP) {
+  const onScroll = ({ currentTarget }: UIEvent<HTMLElement>) => {
+    notePosition(currentTarget);
+    if (sessionId && before !== undefined && !older && currentTarget.scrollTop < NEAR_TOP) {
       // Without a connection the next scroll tries again.
       void loadOlder(sessionId).catch(() => undefined);
     }
@@ -112,7 +72,7 @@ export function Conversation({
         data-density={density}
         onScroll={onScroll}
         // One wheel step may be shorter than the distance that counts as the end, so its direction decides.
-        onWheel={(event) => event.deltaY < 0 && (following.current = false)}
+        onWheel={(event) => event.deltaY < 0 && stopFollowing()}
         role="log"
         aria-label="Conversation"
         aria-live="off"
@@ -139,19 +99,31 @@ export function Conversation({
           </Virtualizer>
         </div>
       </div>
-      <p className="sr-only" role="status">
-        {running ? 'An answer is being written' : endOf(messages.at(-1))}
-      </p>
-      {away && (
-        <button
-          type="button"
-          className="btn rise absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-over"
-          onClick={follow}
-        >
-          <ArrowDown size={14} aria-hidden /> Jump to latest
-        </button>
-      )}
+      <AnswerStatus sessionId={sessionId} last={messages.at(-1)} />
+      {away && <JumpToLatest onClick={follow} />}
     </div>
+  );
+}
+
+/** Whether an answer is being written or how the last one ended, for screen readers. */
+function AnswerStatus({ sessionId, last }: { sessionId?: string; last?: Message }) {
+  const running = useStore((state) => sessionId !== undefined && state.conversations[sessionId]?.live !== undefined);
+  return (
+    <p className="sr-only" role="status">
+      {running ? 'An answer is being written' : endOf(last)}
+    </p>
+  );
+}
+
+function JumpToLatest({ onClick }: { onClick: () => void }) {
+  return (
+    <button
+      type="button"
+      className="btn rise absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-over"
+      onClick={onClick}
+    >
+      <ArrowDown size={14} aria-hidden /> Jump to latest
+    </button>
   );
 }
 

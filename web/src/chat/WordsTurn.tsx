@@ -12,7 +12,7 @@ import { ErrorLine } from '../ui/page';
 import { fullTime } from '../ui/time';
 import type { FilePart } from './attachments';
 import { useSurface } from './density';
-import { Editor, WordsActions } from './TurnActions';
+import { Editor, WordsActions } from './WordsActions';
 
 const FilePanel = lazy(() => import('../panel/FilePanel'));
 

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
-import { fromTurns, type Message } from '../store/messages';
+import { fromTurns } from '../store/loggedMessages';
+import type { Message } from '../store/messages';
 import { useStore } from '../store/state';
 import { arranged, lastTries, withQueued } from '../store/waiting';
 

@@ -121,13 +121,14 @@ function linkAt(state: EditorState, at: number): string | undefined {
 }
 const nodeAt = (state: EditorState, at: number) => syntaxTree(state).resolveInner(at, 1);
 
-function create(root: ShadowRoot, current: { current: Props }, onTyped: () => void): EditorView {
-  const follow = (view: EditorView) => {
-    const title = linkAt(view.state, view.state.selection.main.head);
-    if (title) current.current.onOpen(title);
-    return title !== undefined;
-  };
-  const events = EditorView.domEventHandlers({
+/** The props of the moment. */
+interface Current {
+  current: Props;
+}
+
+/** Files that are dropped or pasted, and presses on links. */
+function pointerAndFiles(current: Current) {
+  return EditorView.domEventHandlers({
     drop: (event, view) => {
       const files = filesOf(event.dataTransfer);
       if (files.length === 0) return false;
@@ -156,6 +157,14 @@ function create(root: ShadowRoot, current: { current: Props }, onTyped: () => vo
       return true;
     },
   });
+}
+
+function create(root: ShadowRoot, current: Current, onTyped: () => void): EditorView {
+  const follow = (view: EditorView) => {
+    const title = linkAt(view.state, view.state.selection.main.head);
+    if (title) current.current.onOpen(title);
+    return title !== undefined;
+  };
   return new EditorView({
     parent: root,
     root,
@@ -170,7 +179,7 @@ function create(root: ShadowRoot, current: { current: Props }, onTyped: () => vo
         tables,
         livePreview,
         theme,
-        events,
+        pointerAndFiles(current),
         placeholder('Write here. Type / for headings, lists, tables and pictures.'),
         EditorView.contentAttributes.of({
           'aria-label': current.current.label,

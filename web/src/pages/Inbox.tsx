@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import type { Draft } from '@onyx/sdk';
-import { openCards } from '../chat/decisionKeys';
-import { DraftCard, isOpen } from '../chat/DraftCard';
+import { openCards } from '../chat/drafts/decisionKeys';
+import { DraftCard, isOpen } from '../chat/drafts/DraftCard';
 import { decide, refreshDrafts } from '../store/drafts';
 import { useJobs } from '../store/jobs';
 import { toast, useStore } from '../store/state';

@@ -16,7 +16,7 @@ import { deliverToCompanion } from './companion';
 import { attempt } from '../ui/act';
 import { save } from '../ui/download';
 import { answerQuestion, flushVerdicts } from './drafts';
-import { startLive } from './messages';
+import { startLive } from './liveRun';
 import { addPending, changePending } from './outbox';
 import { usePreferences } from './preferences';
 import { refreshTags } from './tags';

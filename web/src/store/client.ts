@@ -13,7 +13,8 @@ import {
 } from '@onyx/sdk';
 import { writeStored, readStored } from './browserStorage';
 import { keepDraft, refreshDraft, refreshDrafts, refreshMemberDrafts } from './drafts';
-import { applyEvent, notesOf, startLive, type Live, type Notes } from './messages';
+import { applyEvent, notesOf, startLive, type Live } from './liveRun';
+import type { Notes } from './messages';
 import { tellEnded, tellJob } from './notify';
 import { forgetAllChats, forgetChat, keepChat, keepOfflineFor, showKeptChats } from './offline';
 import { keepOutbox } from './outbox';

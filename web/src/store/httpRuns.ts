@@ -2,7 +2,7 @@
 // the one store, like those of every other run.
 
 import { changeConversation, loadConversation, socket } from './client';
-import { startLive } from './messages';
+import { startLive } from './liveRun';
 
 export function followHttpRun(sessionId: string, runId: string): void {
   changeConversation(sessionId, (known) =>

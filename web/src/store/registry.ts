@@ -6,7 +6,8 @@ import type { Action, ActionRequest, Fault, RunStatus } from '@onyx/sdk';
 import { create } from 'zustand';
 import { followHttpRun, settleHttpRun } from './httpRuns';
 import { faultOf, onyx, watch } from './client';
-import { fromTurns, type Message } from './messages';
+import { fromTurns } from './loggedMessages';
+import type { Message } from './messages';
 import { toast, useStore } from './state';
 
 /** The folder of action files in the vault; it cannot be changed. */

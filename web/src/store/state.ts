@@ -16,7 +16,8 @@ import type {
 } from '@onyx/sdk';
 import { create } from 'zustand';
 import { readStored } from './browserStorage';
-import type { Live, Notes } from './messages';
+import type { Live } from './liveRun';
+import type { Notes } from './messages';
 
 /** A message on its way to the server, kept in the browser until the server has acknowledged it. */
 export interface Pending {

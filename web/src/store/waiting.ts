@@ -1,7 +1,8 @@
 // Messages that are not in the log yet, and the agents asked to answer them. Pure.
 
 import type { QueuedMessage, ThreadMessage } from '@onyx/sdk';
-import { yetToSpeak, type Answer, type Live, type Message, type Words } from './messages';
+import { yetToSpeak, type Live } from './liveRun';
+import type { Answer, Message, Words } from './messages';
 import type { Pending, Promised } from './state';
 
 /** Messages outside the log: those that started the active run before its answers, all others after them. */

@@ -39,6 +39,18 @@ export function Modal({
   );
 }
 
+/** A narrow dialog with a title, for a short form. */
+export function Sheet({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+  return (
+    <Modal label={title} onClose={close} className="max-w-105">
+      <div className="p-5">
+        <h2 className="mb-3 font-semibold">{title}</h2>
+        {children}
+      </div>
+    </Modal>
+  );
+}
+
 export function Confirm({
   question,
   detail,

@@ -4,7 +4,7 @@
 //! Surfaces and the job tools come in through [`Jobs`]. A file becomes a spec (`fields.rs`), and
 //! fires only while a person has accepted exactly this content. Which of its times are due, and which
 //! of them are skipped, is decided without I/O (`due.rs`); the worker (`worker.rs`) writes the decision
-//! into the ledger, claims one slot after the other there, and performs it (`perform.rs`). Nothing
+//! into the ledger, claims one slot after the other there, and performs it (`perform/`). Nothing
 //! here has a loop of its own for agents: a prompt becomes a run like any message, unattended.
 
 mod deliver;
@@ -12,14 +12,11 @@ mod due;
 mod edit;
 mod fields;
 mod file;
-mod heartbeat;
-mod keeping;
 mod listing;
 mod perform;
 mod schedule;
 mod settings;
 mod spec;
-mod system;
 mod tool_port;
 mod words;
 mod worker;

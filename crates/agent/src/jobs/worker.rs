@@ -9,6 +9,7 @@ use onyx_types::{Actor, Cancel, Fault, Hash, JobId, JobKind, PersonId, RunStatus
 
 use super::due::{JobActivity, due, next_firing};
 use super::listing::{AllJobs, Job};
+use super::perform::{ClaimedSlot, SlotOutcome};
 use super::spec::{Overlap, Work};
 use super::{JobsCore, deliver, perform};
 
@@ -202,7 +203,7 @@ impl Worker {
         if !self.shared.setup.jobs.claim_slot(claim).await? {
             return Ok(());
         }
-        let firing = perform::ClaimedSlot {
+        let firing = ClaimedSlot {
             spec: spec.clone(),
             row: row.clone(),
             slot: JobSlot { run, started_at: Some(now), state: SlotState::Running, ..slot },
@@ -282,13 +283,13 @@ fn may_start(job: &Job, slot: &JobSlot) -> bool {
 }
 
 /// Fires one slot to its end. The end is written even if the firing panics.
-async fn fire(shared: Arc<JobsCore>, firing: perform::ClaimedSlot) {
+async fn fire(shared: Arc<JobsCore>, firing: ClaimedSlot) {
     use futures::FutureExt as _;
     let key = firing.slot.key();
     let work = std::panic::AssertUnwindSafe(perform::perform(&shared, &firing)).catch_unwind();
     let outcome = work.await.unwrap_or_else(|_| {
         tracing::error!(job = %key.job, "a job's firing panicked");
-        perform::SlotOutcome::failed(Fault::plain(onyx_types::ErrorCode::Internal).message)
+        SlotOutcome::failed(Fault::plain(onyx_types::ErrorCode::Internal).message)
     });
     let outcome = if firing.cancel.is_cancelled() { outcome.replaced(REPLACED) } else { outcome };
     if let Err(fault) = perform::finish(&shared, &firing, outcome).await {

@@ -96,79 +96,31 @@ impl Parts {
         let token = token::token(folder, config).map_err(|error| ConfigError::of(&error))?;
         // From here on the sign-ins add their new tokens to the masker.
         let masker = Masker::default();
-        let models = Arc::new(LiveModels::new(
-            folder,
-            config,
-            Arc::clone(&base.store.ledger),
-            Arc::clone(base.clock),
-            Arc::clone(base.secrets),
-            base.tokens(&masker),
-        ));
-        mask(&masker, &models.get().registry, &token, base.secrets);
-        masker.add(config.storage_secrets());
-        let router = Arc::clone(&models) as Arc<dyn ModelRouter>;
-        let web = Web::new(Arc::new(SystemResolver), &config.tools.web)
-            .map_err(|error| ConfigError::new(error.to_string()))?;
-        let remotes = GitRemotes::new(&config.tools, super::secrets::opener(base.secrets))
-            .map_err(|error| ConfigError::new(error.to_string()))?;
+        let models = models(base, config, &masker, &token);
+        let web = web(config)?;
+        let remotes = remotes(base, config)?;
         let declared = declared(config, token)?;
         let owner = declared.owner().map_err(ConfigError::from)?;
-        let (owner_of_tools, owner_of_plugins) = (owner.clone(), owner.clone());
-        let late_gateway = Arc::new(LateGateway::default());
-        let docker = Docker::new(&config.tools.docker, owner.clone());
-        let open = super::secrets::opener(base.secrets);
-        let menos = Menos::new(&config.tools.menos, web.clone(), open, owner)
-            .map_err(|error| ConfigError::new(error.to_string()))?;
+        let menos = menos(base, config, &web, owner.clone())?;
         let linkedin = Arc::new(linkedin(base, config, &web, &masker)?);
-        let skills = skills(base);
-        let artifacts = artifacts(base).map_err(|error| ConfigError::of(&error))?;
-        let runner = runner(base, &web);
-        let tools = [
-            builtin_tools(),
-            index_tools(base.index),
-            space_tools(&spaces(base), &base.store.ledger),
-            web_tools(&web),
-            menos_tools(&menos),
-            linkedin_tools(&linkedin.tools),
-            command_tools(&runner),
-            git_tools(&runner, &remotes),
-            docker_tools(&docker),
-            session_tools(base.store),
-            delegation_tools(
-                &(Arc::clone(&late_gateway) as Arc<dyn Delegates>),
-                Arc::clone(&router),
-            ),
-            model_tools(router),
-            persona_tools(&(Arc::clone(&late_gateway) as Arc<dyn PersonaPort>)),
-            job_tools(&(Arc::clone(&late_gateway) as Arc<dyn JobPort>)),
-            skill_tools(&skills),
-            artifact_tools(&artifacts),
-            find_tools(),
-        ]
-        .concat();
-        let repositories = Repositories::new(runner.clone(), remotes.clone());
-        let toolbox =
-            toolbox(base, &masker, tools, &artifacts).map_err(|error| ConfigError::of(&error))?;
+        let backends = ToolBackends {
+            late_gateway: Arc::new(LateGateway::default()),
+            docker: Docker::new(&config.tools.docker, owner.clone()),
+            skills: skills(base),
+            artifacts: artifacts(base).map_err(|error| ConfigError::of(&error))?,
+            runner: runner(base, &web),
+            models,
+            services: ToolServices { web, remotes, menos, linkedin },
+        };
+        let toolbox = toolbox(base, &masker, backends.tools(base), &backends.artifacts)
+            .map_err(|error| ConfigError::of(&error))?;
         let toolbox = Arc::new(toolbox);
         let (roster, warnings) = roster(config, &toolbox)?;
         log(&warnings);
         check_jobs(config)?;
         config.mcp.check().map_err(|error| ConfigError::new(error.to_string()))?;
         config.plugins.check().map_err(|error| ConfigError::new(error.to_string()))?;
-        let mcp = mcp(base, &web, owner_of_tools, Arc::new(base.tokens(&masker)));
-        mcp.set_toolbox(Arc::clone(&toolbox));
-        let plugins = plugins(base, &web, &skills, owner_of_plugins);
-        toolbox.set_hooks(Arc::new(plugins.clone()));
-        let mcp_endpoint = Arc::new(mcp_endpoint(base)?);
-        let extensions = Extensions {
-            skills,
-            artifacts,
-            repositories,
-            mcp,
-            plugins,
-            linkedin: Arc::clone(&linkedin) as Arc<dyn onyx_api::LinkedInAccounts>,
-            mcp_endpoint,
-        };
+        let extensions = backends.extensions(base, &masker, &toolbox, owner)?;
         let knows = |agent: &onyx_types::AgentId| roster.get(agent).is_some();
         let connectors = super::connectors::resolve(config, &knows, base.secrets)?;
         masker.add(connectors.secrets());
@@ -186,20 +138,87 @@ impl Parts {
             masker,
             token_place: token::place(folder, config),
             toolbox,
-            late_gateway,
+            late_gateway: backends.late_gateway,
             extensions,
-            docker,
+            docker: backends.docker,
             roster,
-            models,
+            models: backends.models,
             memory: config.memory.clone(),
             jobs: config.jobs.clone(),
             mcp: config.mcp.clone(),
             plugins: config.plugins.clone(),
-            outside: JobOutside::new(runner, web.clone()),
+            outside: JobOutside::new(backends.runner, backends.services.web.clone()),
             zones: zones(config),
             connectors,
             link: config.gateway.public_url.clone(),
-            tools: ToolServices { web, remotes, menos, linkedin },
+            tools: backends.services,
+        })
+    }
+}
+
+/// What the built-in tools work with.
+struct ToolBackends {
+    services: ToolServices,
+    models: Arc<LiveModels>,
+    runner: CommandRunner,
+    docker: Docker,
+    skills: Skills,
+    artifacts: Artifacts,
+    late_gateway: Arc<LateGateway>,
+}
+
+impl ToolBackends {
+    /// The built-in tools, in the order in which models are told of them.
+    fn tools(&self, base: &GatewayBase<'_>) -> Vec<Arc<dyn Tool>> {
+        let ToolServices { web, remotes, menos, linkedin } = &self.services;
+        let router = Arc::clone(&self.models) as Arc<dyn ModelRouter>;
+        let delegates = Arc::clone(&self.late_gateway) as Arc<dyn Delegates>;
+        let personas = Arc::clone(&self.late_gateway) as Arc<dyn PersonaPort>;
+        let jobs = Arc::clone(&self.late_gateway) as Arc<dyn JobPort>;
+        [
+            builtin_tools(),
+            index_tools(base.index),
+            space_tools(&spaces(base), &base.store.ledger),
+            web_tools(web),
+            menos_tools(menos),
+            linkedin_tools(&linkedin.tools),
+            command_tools(&self.runner),
+            git_tools(&self.runner, remotes),
+            docker_tools(&self.docker),
+            session_tools(base.store),
+            delegation_tools(&delegates, Arc::clone(&router)),
+            model_tools(router),
+            persona_tools(&personas),
+            job_tools(&jobs),
+            skill_tools(&self.skills),
+            artifact_tools(&self.artifacts),
+            find_tools(),
+        ]
+        .concat()
+    }
+
+    /// What the API shows and manages besides the agent. Servers and plugins add their tools to the
+    /// toolbox.
+    fn extensions(
+        &self,
+        base: &GatewayBase<'_>,
+        masker: &Masker,
+        toolbox: &Arc<Toolbox>,
+        owner: PersonId,
+    ) -> Result<Extensions, ConfigError> {
+        let ToolServices { web, remotes, linkedin, .. } = &self.services;
+        let mcp = mcp(base, web, owner.clone(), Arc::new(base.tokens(masker)));
+        mcp.set_toolbox(Arc::clone(toolbox));
+        let plugins = plugins(base, web, &self.skills, owner);
+        toolbox.set_hooks(Arc::new(plugins.clone()));
+        Ok(Extensions {
+            skills: self.skills.clone(),
+            artifacts: self.artifacts.clone(),
+            repositories: Repositories::new(self.runner.clone(), remotes.clone()),
+            mcp,
+            plugins,
+            linkedin: Arc::clone(linkedin) as Arc<dyn onyx_api::LinkedInAccounts>,
+            mcp_endpoint: Arc::new(mcp_endpoint(base)?),
         })
     }
 }
@@ -234,6 +253,47 @@ impl GatewayBase<'_> {
             shared: self.sign_ins.cloned(),
         }
     }
+}
+
+/// The models of the config. Their keys and the other secrets of the home are masked from here on.
+fn models(
+    base: &GatewayBase<'_>,
+    config: &Config,
+    masker: &Masker,
+    token: &Token,
+) -> Arc<LiveModels> {
+    let models = LiveModels::new(
+        base.folder,
+        config,
+        Arc::clone(&base.store.ledger),
+        Arc::clone(base.clock),
+        Arc::clone(base.secrets),
+        base.tokens(masker),
+    );
+    mask(masker, &models.get().registry, token, base.secrets);
+    masker.add(config.storage_secrets());
+    Arc::new(models)
+}
+
+fn web(config: &Config) -> Result<Web, ConfigError> {
+    Web::new(Arc::new(SystemResolver), &config.tools.web)
+        .map_err(|error| ConfigError::new(error.to_string()))
+}
+
+fn remotes(base: &GatewayBase<'_>, config: &Config) -> Result<GitRemotes, ConfigError> {
+    GitRemotes::new(&config.tools, super::secrets::opener(base.secrets))
+        .map_err(|error| ConfigError::new(error.to_string()))
+}
+
+fn menos(
+    base: &GatewayBase<'_>,
+    config: &Config,
+    web: &Web,
+    owner: PersonId,
+) -> Result<Menos, ConfigError> {
+    let open = super::secrets::opener(base.secrets);
+    Menos::new(&config.tools.menos, web.clone(), open, owner)
+        .map_err(|error| ConfigError::new(error.to_string()))
 }
 
 /// The runner of commands. In server mode the vaults are not on this machine's disk, so commands

@@ -3,7 +3,7 @@ import type { ConnectorAccount, TestedAccount } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { Choices, Field, Form } from '../../ui/form';
-import { Sheet } from '../settings/People';
+import { Sheet } from '../../ui/Modal';
 import { NETWORKS, type Network } from './networks';
 import { QrCode } from './QrCode';
 import { Waiting } from './Waiting';

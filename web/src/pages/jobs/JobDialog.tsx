@@ -1,14 +1,19 @@
-import { useEffect, useId, useState } from 'react';
-import type { Job, JobFields, JobPreview } from '@onyx/sdk';
+import { useId, useState } from 'react';
+import type { Job, JobFields } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { refreshJobs } from '../../store/jobs';
 import { toast } from '../../store/state';
 import { Choices, Field, Form } from '../../ui/form';
 import { Modal } from '../../ui/Modal';
-import { timeIn } from './JobCard';
+import { Preview, usePreview } from './JobPreview';
 
 type When = 'cron' | 'every' | 'at';
 
+const WAYS: [When, string][] = [
+  ['cron', 'On a schedule'],
+  ['every', 'Every …'],
+  ['at', 'Once'],
+];
 const EXAMPLES: Record<When, string> = { cron: '0 8 * * MON-FRI', every: '2h', at: '' };
 const HINTS: Record<When, string> = {
   cron: 'Minute, hour, day of month, month, day of week.',
@@ -27,8 +32,6 @@ export function JobDialog({ job, close }: { job?: Job; close: () => void }) {
   const [time, setTime] = useState(text(known[begun]) || EXAMPLES.cron);
   const [zone, setZone] = useState(text(known['timezone']));
   const [prompt, setPrompt] = useState(job?.prompt ?? '');
-  const prompting = useId();
-  const zones = useId();
   const isCommand = known['run'] !== undefined;
   // `every` may begin at an `at`, which this form does not show and must not lose.
   const keepsAt = begun === 'every' && when === 'every' && known['at'] !== undefined;
@@ -50,35 +53,14 @@ export function JobDialog({ job, close }: { job?: Job; close: () => void }) {
     toast(job ? `${job.id} saved` : `${id.trim()} created`);
     close();
   };
+  const title = job ? `Edit ${job.id}` : 'New job';
   return (
-    <Modal label={job ? `Edit ${job.id}` : 'New job'} onClose={close} className="max-w-130">
+    <Modal label={title} onClose={close} className="max-w-130">
       <div className="max-h-[84vh] overflow-y-auto p-5">
-        <h2 className="mb-3 font-semibold">{job ? `Edit ${job.id}` : 'New job'}</h2>
+        <h2 className="mb-3 font-semibold">{title}</h2>
         <Form action={job ? 'Save' : 'Create'} onSubmit={save} onCancel={close}>
-          {!job && (
-            <Field
-              label="Name"
-              name="id"
-              required
-              autoFocus
-              maxLength={64}
-              pattern="[a-z0-9][a-z0-9_\-]*"
-              title="Lowercase letters, digits, - and _"
-              value={id}
-              onChange={(event) => setId(event.target.value)}
-              hint="Lowercase letters, digits and dashes, for example morning-summary."
-            />
-          )}
-          <Choices
-            label="When"
-            value={when}
-            options={[
-              ['cron', 'On a schedule'],
-              ['every', 'Every …'],
-              ['at', 'Once'],
-            ]}
-            onChange={choose}
-          />
+          {!job && <NameField name={id} onName={setId} />}
+          <Choices label="When" value={when} options={WAYS} onChange={choose} />
           <Field
             label="Time"
             name="time"
@@ -88,72 +70,66 @@ export function JobDialog({ job, close }: { job?: Job; close: () => void }) {
             onChange={(event) => setTime(event.target.value)}
             hint={HINTS[when]}
           />
-          <Field
-            label="Time zone"
-            name="timezone"
-            list={zones}
-            value={zone}
-            placeholder="Yours"
-            onChange={(event) => setZone(event.target.value)}
-          />
-          <datalist id={zones}>
-            {Intl.supportedValuesOf('timeZone').map((name) => (
-              <option key={name} value={name} />
-            ))}
-          </datalist>
+          <ZoneField zone={zone} onZone={setZone} />
           <Preview preview={preview} />
-          {!isCommand && (
-            <div className="meta">
-              <label htmlFor={prompting}>Instructions for the agent</label>
-              <textarea
-                id={prompting}
-                required
-                dir="auto"
-                className="field mt-1 h-auto min-h-32 py-2 text-text"
-                value={prompt}
-                onChange={(event) => setPrompt(event.target.value)}
-              />
-            </div>
-          )}
+          {!isCommand && <Instructions prompt={prompt} onPrompt={setPrompt} />}
         </Form>
       </div>
     </Modal>
   );
 }
 
-function usePreview(fields: JobFields): JobPreview | undefined {
-  const [preview, setPreview] = useState<JobPreview>();
-  const wanted = JSON.stringify(fields);
-  useEffect(() => {
-    let current = true;
-    const timer = setTimeout(() => {
-      onyx.jobs.preview(JSON.parse(wanted) as JobFields).then(
-        (next) => current && setPreview(next),
-        // On saving, the form shows what the server refused.
-        () => current && setPreview(undefined),
-      );
-    }, 200);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-  }, [wanted]);
-  return preview;
+function NameField({ name, onName }: { name: string; onName: (name: string) => void }) {
+  return (
+    <Field
+      label="Name"
+      name="id"
+      required
+      autoFocus
+      maxLength={64}
+      pattern="[a-z0-9][a-z0-9_\-]*"
+      title="Lowercase letters, digits, - and _"
+      value={name}
+      onChange={(event) => onName(event.target.value)}
+      hint="Lowercase letters, digits and dashes, for example morning-summary."
+    />
+  );
 }
 
-function Preview({ preview }: { preview?: JobPreview }) {
-  if (!preview) return null;
-  if (preview.error) {
-    return (
-      <p className="rounded-sm bg-sunken px-3 py-2 text-meta text-danger" role="status">
-        {preview.error.message} {preview.error.example && `For example: ${preview.error.example}`}
-      </p>
-    );
-  }
+function ZoneField({ zone, onZone }: { zone: string; onZone: (zone: string) => void }) {
+  const zones = useId();
   return (
-    <div className="rounded-sm bg-sunken px-3 py-2 text-meta" role="status">
-      <p>{preview.words}</p>
-      <p className="text-dim">Next: {preview.next.map((time) => timeIn(time, preview.timezone)).join(' · ')}</p>
+    <>
+      <Field
+        label="Time zone"
+        name="timezone"
+        list={zones}
+        value={zone}
+        placeholder="Yours"
+        onChange={(event) => onZone(event.target.value)}
+      />
+      <datalist id={zones}>
+        {Intl.supportedValuesOf('timeZone').map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+function Instructions({ prompt, onPrompt }: { prompt: string; onPrompt: (prompt: string) => void }) {
+  const id = useId();
+  return (
+    <div className="meta">
+      <label htmlFor={id}>Instructions for the agent</label>
+      <textarea
+        id={id}
+        required
+        dir="auto"
+        className="field mt-1 h-auto min-h-32 py-2 text-text"
+        value={prompt}
+        onChange={(event) => onPrompt(event.target.value)}
+      />
     </div>
   );
 }

@@ -1,33 +1,16 @@
 import { useState } from 'react';
 import { Plus } from 'lucide-react';
-import type { Effect, McpServer, McpTool } from '@onyx/sdk';
-import { Diff } from '../../chat/Diff';
+import type { McpServer } from '@onyx/sdk';
 import { onyx } from '../../store/client';
 import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
-import { Card, Line, Section, Select } from '../../ui/form';
+import { Card, Section } from '../../ui/form';
 import { Confirm } from '../../ui/Modal';
 import { Empty, Page, Shown } from '../../ui/page';
 import { useLoaded } from '../../ui/useLoaded';
 import { Words } from '../../ui/words';
 import { AddServer } from './AddServer';
-
-const EFFECTS: [Effect, string][] = [
-  ['read', 'Only reads'],
-  ['write', 'Changes my data'],
-  ['destroy', 'Deletes'],
-  ['reach', 'Contacts other services'],
-  ['execute', 'Runs programs'],
-];
-
-const STATES: Record<McpTool['state'], string> = {
-  ready: 'Agents can use it',
-  new: 'Waits for you',
-  changed: 'Waits for you: its description has changed',
-  missing: 'The server no longer offers it',
-  off: 'Switched off',
-  unusable: 'Cannot be used',
-};
+import { Tool, waits } from './Tool';
 
 /** The state of the server's program or address. */
 const STATUSES: Record<McpServer['status'], string> = {
@@ -36,8 +19,6 @@ const STATUSES: Record<McpServer['status'], string> = {
   running: 'running',
   failing: 'failing',
 };
-
-const waits = (tool: McpTool) => tool.state === 'new' || tool.state === 'changed';
 
 /** The MCP servers, and which of their tools agents may use. */
 export function McpPage() {
@@ -91,25 +72,10 @@ function Server({ server, done }: { server: McpServer; done: (said?: string) => 
     if (yes && (await attempt('Not removed', () => onyx.mcp.remove(server.name).then(() => true))))
       done(`${server.name} was removed`);
   };
-  const detail = [
-    server.place,
-    STATUSES[server.status],
-    server.protocol,
-    server.network.length > 0 && server.network.join(', '),
-  ];
   return (
     <Section
       title={server.name}
-      detail={
-        <>
-          {detail.filter(Boolean).join(' · ')}
-          {server.problem && (
-            <span className="block text-danger">
-              <Words>{server.problem}</Words>
-            </span>
-          )}
-        </>
-      }
+      detail={<About server={server} />}
       action={
         <div className="flex gap-2">
           {server.tools.some(waits) && (
@@ -160,47 +126,22 @@ function Server({ server, done }: { server: McpServer; done: (said?: string) => 
   );
 }
 
-function Tool({ server, tool, done }: { server: string; tool: McpTool; done: (said?: string) => void }) {
-  const set = async (settings: { enabled?: boolean; effect?: Effect }) => {
-    if (await attempt('Not changed', () => onyx.mcp.setTool(server, tool.name, settings))) done();
-  };
-  const accept = async () => {
-    const seen = { [tool.name]: tool.hash ?? '' };
-    if (await attempt('Not accepted', () => onyx.mcp.accept(server, seen))) done(`${tool.name} accepted`);
-  };
+/** Where the server is, how it is, and which hosts it reaches. */
+function About({ server }: { server: McpServer }) {
+  const detail = [
+    server.place,
+    STATUSES[server.status],
+    server.protocol,
+    server.network.length > 0 && server.network.join(', '),
+  ];
   return (
-    <div>
-      <Line
-        label={tool.name}
-        detail={
-          <>
-            {tool.problem ?? tool.description}
-            <span className="block">{STATES[tool.state]}</span>
-          </>
-        }
-      >
-        {waits(tool) && (
-          <button type="button" className="btn btn-primary" onClick={() => void accept()}>
-            Accept
-          </button>
-        )}
-        {tool.state !== 'unusable' && (
-          <>
-            <Select
-              label={`What ${tool.name} does`}
-              value={tool.effect}
-              options={EFFECTS}
-              onChange={(effect) => void set({ effect: effect as Effect })}
-            />
-            <button type="button" className="btn" onClick={() => void set({ enabled: tool.state === 'off' })}>
-              {tool.state === 'off' ? 'Switch on' : 'Switch off'}
-            </button>
-          </>
-        )}
-      </Line>
-      {waits(tool) && tool.diff && (
-        <Diff lines={tool.diffLines ?? []} label={`Change to the description of ${tool.name}`} />
+    <>
+      {detail.filter(Boolean).join(' · ')}
+      {server.problem && (
+        <span className="block text-danger">
+          <Words>{server.problem}</Words>
+        </span>
       )}
-    </div>
+    </>
   );
 }

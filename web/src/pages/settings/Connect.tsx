@@ -49,50 +49,7 @@ export function Connect({
   };
   return (
     <section aria-label="Connect a better model" className="card mx-auto mt-8 w-full max-w-120 text-left">
-      {step.at === 'offer' && (
-        <>
-          <div className="p-4 pb-3">
-            <h3 className="font-semibold">Connect a better model</h3>
-            <p className="meta">
-              For now a small model on this machine answers. It can chat but makes mistakes and cannot use tools. To
-              work with your files, your agent needs a better model.
-            </p>
-          </div>
-          {found.data && found.data.length > 0 && (
-            <div className="divide-y divide-line border-y border-line">
-              {found.data.map((one, index) => (
-                <FoundLine
-                  key={one.name}
-                  found={one}
-                  action="Use"
-                  tone={index === 0 ? 'btn-primary' : ''}
-                  onAdded={(test) => take(one, test)}
-                />
-              ))}
-            </div>
-          )}
-          <div className="flex flex-wrap gap-2 p-4 pt-3">
-            <button
-              type="button"
-              className={found.data?.length ? 'btn' : 'btn btn-primary'}
-              onClick={() => setForm('openai')}
-            >
-              Use a key
-            </button>
-            <button type="button" className="btn" onClick={() => setForm('github_copilot')}>
-              Sign in
-            </button>
-            {!found.data?.some(({ name }) => name === 'ollama') && (
-              <button type="button" className="btn" onClick={() => setForm('ollama')}>
-                Ollama
-              </button>
-            )}
-            <button type="button" className="btn ml-auto" onClick={onDone}>
-              Not now
-            </button>
-          </div>
-        </>
-      )}
+      {step.at === 'offer' && <Offer found={found.data ?? []} onForm={setForm} onAdded={take} onDone={onDone} />}
       {step.at === 'signing in' && (
         <div className="p-4">
           <h3 className="mb-2 font-semibold">Sign in to {step.name}</h3>
@@ -115,6 +72,59 @@ export function Connect({
         />
       )}
     </section>
+  );
+}
+
+interface OfferProps {
+  /** What runs on this machine already. */
+  found: FoundProvider[];
+  /** Opens the form of this kind of provider. */
+  onForm: (kind: string) => void;
+  onAdded: (one: FoundProvider, test: ProviderTest) => Promise<void>;
+  onDone: () => void;
+}
+
+/** The ways to a better model. */
+function Offer({ found, onForm, onAdded, onDone }: OfferProps) {
+  return (
+    <>
+      <div className="p-4 pb-3">
+        <h3 className="font-semibold">Connect a better model</h3>
+        <p className="meta">
+          For now a small model on this machine answers. It can chat but makes mistakes and cannot use tools. To work
+          with your files, your agent needs a better model.
+        </p>
+      </div>
+      {found.length > 0 && (
+        <div className="divide-y divide-line border-y border-line">
+          {found.map((one, index) => (
+            <FoundLine
+              key={one.name}
+              found={one}
+              action="Use"
+              tone={index === 0 ? 'btn-primary' : ''}
+              onAdded={(test) => onAdded(one, test)}
+            />
+          ))}
+        </div>
+      )}
+      <div className="flex flex-wrap gap-2 p-4 pt-3">
+        <button type="button" className={found.length > 0 ? 'btn' : 'btn btn-primary'} onClick={() => onForm('openai')}>
+          Use a key
+        </button>
+        <button type="button" className="btn" onClick={() => onForm('github_copilot')}>
+          Sign in
+        </button>
+        {!found.some(({ name }) => name === 'ollama') && (
+          <button type="button" className="btn" onClick={() => onForm('ollama')}>
+            Ollama
+          </button>
+        )}
+        <button type="button" className="btn ml-auto" onClick={onDone}>
+          Not now
+        </button>
+      </div>
+    </>
   );
 }
 

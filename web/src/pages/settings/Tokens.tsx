@@ -6,11 +6,10 @@ import { toast } from '../../store/state';
 import { attempt } from '../../ui/act';
 import { copy } from '../../ui/copy';
 import { Card, Field, Form, Line, Section } from '../../ui/form';
-import { Confirm } from '../../ui/Modal';
+import { Confirm, Sheet } from '../../ui/Modal';
 import { Empty, Shown } from '../../ui/page';
 import { ago } from '../../ui/time';
 import { useLoaded } from '../../ui/useLoaded';
-import { Sheet } from './People';
 
 const GRANTS: [Grant, string][] = [
   ['read', 'read your data'],

@@ -11,12 +11,21 @@ use futures::stream::StreamExt as _;
 use http_body_util::BodyExt as _;
 use serde_json::{Map, Value, json};
 
-use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
+use super::schemas;
+use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
 
 /// Fields that have no meaning for a chat model.
 const REFUSED: [&str; 3] = ["suffix", "echo", "best_of"];
 
-pub(super) async fn create(
+pub(super) fn routes() -> Routes {
+    let rows = [Route::post("/v1/completions", Access::Chat, create)
+        .summary("Create a completion (OpenAI's format before chats)")
+        .body::<schemas::AnyObject>()
+        .answers_json_or_events(schemas::any_object, schemas::any_object)];
+    Routes::tagged("chat", rows)
+}
+
+async fn create(
     State(state): State<ApiState>,
     caller: AuthContext,
     headers: HeaderMap,

@@ -5,13 +5,46 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Map, Value, json};
 
+use super::schemas;
 use super::thread::{items, missing};
 use crate::pass_through::{StoredConversation, StoredResponses};
-use crate::{ApiState, AuthContext, JsonBody, Problem};
+use crate::{Access, ApiState, AuthContext, JsonBody, Problem, Route, Routes};
 
 type JsonResult = Result<Json<Value>, Problem>;
 
-pub(super) async fn response(
+pub(super) fn routes() -> Routes {
+    let rows = [
+        Route::get("/v1/responses/{id}", Access::Chat, response)
+            .summary("Get a response of the last day")
+            .answers_json::<schemas::AnyObject>(),
+        Route::delete("/v1/responses/{id}", Access::Chat, delete_response)
+            .summary("Delete a response")
+            .answers_json::<schemas::AnyObject>(),
+        Route::get("/v1/responses/{id}/input_items", Access::Chat, input_items)
+            .summary("List the input items of a response")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/conversations", Access::Chat, create)
+            .summary("Create a conversation for responses")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+        Route::get("/v1/conversations/{id}", Access::Chat, show)
+            .summary("Get a conversation of the last day")
+            .answers_json::<schemas::AnyObject>(),
+        Route::delete("/v1/conversations/{id}", Access::Chat, delete)
+            .summary("Delete a conversation of responses")
+            .answers_json::<schemas::AnyObject>(),
+        Route::get("/v1/conversations/{id}/items", Access::Chat, conversation_items)
+            .summary("List the items of a conversation")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/conversations/{id}/items", Access::Chat, add_items)
+            .summary("Add items to a conversation")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+    ];
+    Routes::tagged("responses", rows)
+}
+
+async fn response(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
@@ -20,7 +53,7 @@ pub(super) async fn response(
     found.map(|found| Json(found.body)).ok_or_else(|| missing("response_id", &id))
 }
 
-pub(super) async fn delete_response(
+async fn delete_response(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
@@ -31,7 +64,7 @@ pub(super) async fn delete_response(
     Ok(Json(json!({"id": id, "object": "response", "deleted": true})))
 }
 
-pub(super) async fn input_items(
+async fn input_items(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
@@ -41,7 +74,7 @@ pub(super) async fn input_items(
     Ok(Json(listed(&found.input)))
 }
 
-pub(super) async fn create(
+async fn create(
     State(state): State<ApiState>,
     caller: AuthContext,
     JsonBody(body): JsonBody<Map<String, Value>>,
@@ -56,7 +89,7 @@ pub(super) async fn create(
     Ok(Json(view(&conversation)))
 }
 
-pub(super) async fn show(
+async fn show(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
@@ -64,7 +97,7 @@ pub(super) async fn show(
     stored_conversation(&state, &caller, &id).await.map(|conversation| Json(view(&conversation)))
 }
 
-pub(super) async fn delete(
+async fn delete(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
@@ -75,7 +108,7 @@ pub(super) async fn delete(
     Ok(Json(json!({"id": id, "object": "conversation.deleted", "deleted": true})))
 }
 
-pub(super) async fn conversation_items(
+async fn conversation_items(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,
@@ -85,7 +118,7 @@ pub(super) async fn conversation_items(
         .map(|conversation| Json(listed(&conversation.items)))
 }
 
-pub(super) async fn add_items(
+async fn add_items(
     State(state): State<ApiState>,
     caller: AuthContext,
     Path(id): Path<String>,

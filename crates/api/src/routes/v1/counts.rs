@@ -7,16 +7,32 @@ use axum::http::HeaderMap;
 use onyx_types::{Block, ModelRequest, estimate_tokens};
 use serde_json::{Map, Value, json};
 
+use super::schemas;
 use super::sent::RequestHead;
 use crate::wire::decode::model_request;
-use crate::{ApiState, AuthContext, Dialect, JsonBody, Problem};
+use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
 
 type Body = JsonBody<Map<String, Value>>;
 
 /// The estimated tokens of an image. The makers count them by the image's size.
 const IMAGE_TOKENS: usize = 1_600;
 
-pub(super) async fn messages(
+pub(super) fn routes() -> Routes {
+    let rows = [
+        Route::post("/v1/messages/count_tokens", Access::Chat, messages)
+            .summary("Estimate the tokens of a messages prompt")
+            .tag("messages")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/responses/input_tokens", Access::Chat, responses)
+            .summary("Estimate the tokens of a responses prompt")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+    ];
+    Routes::tagged("responses", rows)
+}
+
+async fn messages(
     State(state): State<ApiState>,
     _: AuthContext,
     headers: HeaderMap,
@@ -28,7 +44,7 @@ pub(super) async fn messages(
     Ok(Json(json!({"input_tokens": tokens})))
 }
 
-pub(super) async fn responses(
+async fn responses(
     State(state): State<ApiState>,
     _: AuthContext,
     headers: HeaderMap,

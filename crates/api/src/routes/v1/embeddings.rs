@@ -12,13 +12,21 @@ use serde_json::{Map, Value};
 use super::media;
 use super::sent::resolved;
 use crate::wire::typed;
-use crate::{ApiState, AuthContext, Embedded, JsonBody, Problem};
+use crate::{Access, ApiState, AuthContext, Embedded, JsonBody, Problem, Route, Routes};
 
 /// The most texts in one request, as at OpenAI.
 const MOST_TEXTS: usize = 2_048;
 
+pub(super) fn routes() -> Routes {
+    let rows = [Route::post("/v1/embeddings", Access::Chat, create)
+        .summary("Create embeddings")
+        .body::<EmbeddingRequest>()
+        .answers_json::<EmbeddingList>()];
+    Routes::tagged("embeddings", rows)
+}
+
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct EmbeddingRequest {
+struct EmbeddingRequest {
     model: String,
     input: Input,
     #[serde(default)]
@@ -45,7 +53,7 @@ enum Encoding {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct EmbeddingList {
+struct EmbeddingList {
     object: &'static str,
     data: Vec<Embedding>,
     model: String,
@@ -73,7 +81,7 @@ struct EmbeddingUsage {
     total_tokens: u64,
 }
 
-pub(super) async fn create(
+async fn create(
     State(state): State<ApiState>,
     caller: AuthContext,
     JsonBody(body): JsonBody<Map<String, Value>>,

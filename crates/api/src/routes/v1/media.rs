@@ -9,15 +9,42 @@ use futures::stream::StreamExt as _;
 use onyx_types::{ErrorCode, Fault};
 use serde_json::Value;
 
-use super::multipart;
 use super::sent::resolved;
+use super::{multipart, schemas};
 use crate::wire::MediaBody;
-use crate::{ApiState, AuthContext, Media, MediaRoute, Piece, Problem};
+use crate::{Access, ApiState, AuthContext, Media, MediaRoute, Piece, Problem, Route, Routes};
 
 /// The model of a moderation request that names none.
 const USUAL: &str = "openai/omni-moderation-latest";
 
-pub(super) async fn transcriptions(
+pub(super) fn routes() -> Routes {
+    let rows = [
+        Route::post("/v1/audio/transcriptions", Access::Chat, transcriptions)
+            .summary("Transcribe speech, with a provider that can")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/audio/translations", Access::Chat, translations)
+            .summary("Translate speech to English text, with a provider that can")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/audio/speech", Access::Chat, speech)
+            .summary("Create speech from text, with a provider that can")
+            .body::<schemas::AnyObject>()
+            .answers_text("audio/mpeg"),
+        Route::post("/v1/images/generations", Access::Chat, images)
+            .summary("Create images, with a provider that can")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/images/edits", Access::Chat, image_edits)
+            .summary("Edit images, with a provider that can")
+            .answers_json::<schemas::AnyObject>(),
+        Route::post("/v1/moderations", Access::Chat, moderations)
+            .summary("Classify content, with a provider that can moderate")
+            .body::<schemas::AnyObject>()
+            .answers_json::<schemas::AnyObject>(),
+    ];
+    Routes::tagged("media", rows)
+}
+
+async fn transcriptions(
     state: State<ApiState>,
     caller: AuthContext,
     body: MediaBody,
@@ -25,7 +52,7 @@ pub(super) async fn transcriptions(
     pass(state, caller, body, MediaRoute::Transcriptions).await
 }
 
-pub(super) async fn translations(
+async fn translations(
     state: State<ApiState>,
     caller: AuthContext,
     body: MediaBody,
@@ -33,7 +60,7 @@ pub(super) async fn translations(
     pass(state, caller, body, MediaRoute::Translations).await
 }
 
-pub(super) async fn speech(
+async fn speech(
     state: State<ApiState>,
     caller: AuthContext,
     body: MediaBody,
@@ -41,7 +68,7 @@ pub(super) async fn speech(
     pass(state, caller, body, MediaRoute::Speech).await
 }
 
-pub(super) async fn images(
+async fn images(
     state: State<ApiState>,
     caller: AuthContext,
     body: MediaBody,
@@ -49,7 +76,7 @@ pub(super) async fn images(
     pass(state, caller, body, MediaRoute::ImageGenerations).await
 }
 
-pub(super) async fn image_edits(
+async fn image_edits(
     state: State<ApiState>,
     caller: AuthContext,
     body: MediaBody,
@@ -57,7 +84,7 @@ pub(super) async fn image_edits(
     pass(state, caller, body, MediaRoute::ImageEdits).await
 }
 
-pub(super) async fn moderations(
+async fn moderations(
     state: State<ApiState>,
     caller: AuthContext,
     body: MediaBody,

@@ -25,8 +25,6 @@ use crate::wire::encode::v1::{
     AnswerHead, AnswerWriter, ChatChunks, MessageEvents, ResponseEvents, WholeAnswer,
 };
 use crate::{Access, ApiState, AuthContext, Dialect, JsonBody, Problem, Route, Routes};
-use embeddings::{EmbeddingList, EmbeddingRequest};
-use models::{ListedModelView, ModelList};
 use sent::{AnswerSource, RequestHead};
 use thread::Thread;
 
@@ -34,7 +32,6 @@ pub(super) fn routes() -> Routes {
     let rows = [
         Route::post("/v1/chat/completions", Access::Chat, chat_completions)
             .summary("Create a chat completion (OpenAI format)")
-            .tag("chat")
             .body::<decode::ChatBody>()
             .answers_json_or_events(schemas::chat_completion, schemas::chat_chunk),
         Route::post("/v1/responses", Access::Chat, responses)
@@ -47,95 +44,14 @@ pub(super) fn routes() -> Routes {
             .tag("messages")
             .body::<decode::MessagesBody>()
             .answers_json_or_events(schemas::message, schemas::message_event),
-        Route::post("/v1/messages/count_tokens", Access::Chat, counts::messages)
-            .summary("Estimate the tokens of a messages prompt")
-            .tag("messages")
-            .body::<schemas::AnyObject>()
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/responses/input_tokens", Access::Chat, counts::responses)
-            .summary("Estimate the tokens of a responses prompt")
-            .tag("responses")
-            .body::<schemas::AnyObject>()
-            .answers_json::<schemas::AnyObject>(),
-        Route::get("/v1/responses/{id}", Access::Chat, conversations::response)
-            .summary("Get a response of the last day")
-            .tag("responses")
-            .answers_json::<schemas::AnyObject>(),
-        Route::delete("/v1/responses/{id}", Access::Chat, conversations::delete_response)
-            .summary("Delete a response")
-            .tag("responses")
-            .answers_json::<schemas::AnyObject>(),
-        Route::get("/v1/responses/{id}/input_items", Access::Chat, conversations::input_items)
-            .summary("List the input items of a response")
-            .tag("responses")
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/conversations", Access::Chat, conversations::create)
-            .summary("Create a conversation for responses")
-            .tag("responses")
-            .body::<schemas::AnyObject>()
-            .answers_json::<schemas::AnyObject>(),
-        Route::get("/v1/conversations/{id}", Access::Chat, conversations::show)
-            .summary("Get a conversation of the last day")
-            .tag("responses")
-            .answers_json::<schemas::AnyObject>(),
-        Route::delete("/v1/conversations/{id}", Access::Chat, conversations::delete)
-            .summary("Delete a conversation of responses")
-            .tag("responses")
-            .answers_json::<schemas::AnyObject>(),
-        Route::get("/v1/conversations/{id}/items", Access::Chat, conversations::conversation_items)
-            .summary("List the items of a conversation")
-            .tag("responses")
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/conversations/{id}/items", Access::Chat, conversations::add_items)
-            .summary("Add items to a conversation")
-            .tag("responses")
-            .body::<schemas::AnyObject>()
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/embeddings", Access::Chat, embeddings::create)
-            .summary("Create embeddings")
-            .tag("embeddings")
-            .body::<EmbeddingRequest>()
-            .answers_json::<EmbeddingList>(),
-        Route::post("/v1/completions", Access::Chat, completions::create)
-            .summary("Create a completion (OpenAI's format before chats)")
-            .tag("chat")
-            .body::<schemas::AnyObject>()
-            .answers_json_or_events(schemas::any_object, schemas::any_object),
-        Route::post("/v1/audio/transcriptions", Access::Chat, media::transcriptions)
-            .summary("Transcribe speech, with a provider that can")
-            .tag("media")
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/audio/translations", Access::Chat, media::translations)
-            .summary("Translate speech to English text, with a provider that can")
-            .tag("media")
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/audio/speech", Access::Chat, media::speech)
-            .summary("Create speech from text, with a provider that can")
-            .tag("media")
-            .body::<schemas::AnyObject>()
-            .answers_text("audio/mpeg"),
-        Route::post("/v1/images/generations", Access::Chat, media::images)
-            .summary("Create images, with a provider that can")
-            .tag("media")
-            .body::<schemas::AnyObject>()
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/images/edits", Access::Chat, media::image_edits)
-            .summary("Edit images, with a provider that can")
-            .tag("media")
-            .answers_json::<schemas::AnyObject>(),
-        Route::post("/v1/moderations", Access::Chat, media::moderations)
-            .summary("Classify content, with a provider that can moderate")
-            .tag("media")
-            .body::<schemas::AnyObject>()
-            .answers_json::<schemas::AnyObject>(),
-        Route::get("/v1/models", Access::Read, models::list)
-            .summary("List agents and models")
-            .answers_json::<ModelList>(),
-        Route::get("/v1/models/{*id}", Access::Read, models::show)
-            .summary("Get an agent or a model")
-            .answers_json::<ListedModelView>(),
     ];
-    Routes::tagged("models", rows)
+    Routes::tagged("chat", rows)
+        .merge(counts::routes())
+        .merge(conversations::routes())
+        .merge(embeddings::routes())
+        .merge(completions::routes())
+        .merge(media::routes())
+        .merge(models::routes())
 }
 
 type Body = JsonBody<Map<String, Value>>;

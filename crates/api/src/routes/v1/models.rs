@@ -7,13 +7,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sent::no_model;
-use crate::{ApiState, AuthContext, OfferedModel, Problem};
+use crate::{Access, ApiState, AuthContext, OfferedModel, Problem, Route, Routes};
 
 /// The date of models with an unknown date: the formats require one, and Anthropic uses this one.
 const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
+pub(super) fn routes() -> Routes {
+    let rows = [
+        Route::get("/v1/models", Access::Read, list)
+            .summary("List agents and models")
+            .answers_json::<ModelList>(),
+        Route::get("/v1/models/{*id}", Access::Read, show)
+            .summary("Get an agent or a model")
+            .answers_json::<ListedModelView>(),
+    ];
+    Routes::tagged("models", rows)
+}
+
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ListedModelView {
+struct ListedModelView {
     id: String,
     object: &'static str,
     #[serde(rename = "type")]
@@ -45,7 +57,7 @@ struct Capabilities {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct ModelList {
+struct ModelList {
     object: &'static str,
     data: Vec<ListedModelView>,
     first_id: Option<String>,
@@ -53,14 +65,14 @@ pub(crate) struct ModelList {
     has_more: bool,
 }
 
-pub(super) async fn list(State(state): State<ApiState>, _: AuthContext) -> Json<ModelList> {
+async fn list(State(state): State<ApiState>, _: AuthContext) -> Json<ModelList> {
     let data = all(&state).await;
     let id = |model: Option<&ListedModelView>| model.map(|model| model.id.clone());
     let (first_id, last_id) = (id(data.first()), id(data.last()));
     Json(ModelList { object: "list", data, first_id, last_id, has_more: false })
 }
 
-pub(super) async fn show(
+async fn show(
     State(state): State<ApiState>,
     _: AuthContext,
     Path(id): Path<String>,

@@ -2,7 +2,7 @@
 // waiting card of the page.
 
 import { useLayoutEffect, type RefObject } from 'react';
-import { isWriting } from '../ui/keyboard';
+import { isWriting } from '../../ui/keyboard';
 
 const OPEN = '[data-draft][data-open]';
 

@@ -6,9 +6,9 @@ use onyx_knowledge::SyncReport;
 use onyx_storage::{SessionFilter, SessionMeta, SlotState};
 use onyx_types::{ErrorCode, Fault, PersonId, Timestamp};
 
-use super::JobsCore;
-use super::perform::{ClaimedSlot, SlotOutcome};
-use super::spec::BackupPlan;
+use super::slot::{ClaimedSlot, SlotOutcome};
+use crate::jobs::JobsCore;
+use crate::jobs::spec::BackupPlan;
 
 const PAGE: u32 = 200;
 

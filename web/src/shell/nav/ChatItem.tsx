@@ -1,9 +1,9 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { MoreHorizontal, Pin } from 'lucide-react';
 import type { Session } from '@onyx/sdk';
-import { SessionMenu } from '../chat/SessionMenu';
-import { useStore } from '../store/state';
-import { titleIn } from './links';
+import { SessionMenu } from '../../chat/SessionMenu';
+import { useStore } from '../../store/state';
+import { titleIn } from '../links';
 
 /** One chat of the list. Only a working or unread chat has a dot. */
 export function ChatItem({ session, className = '' }: { session: Session; className?: string }) {

@@ -3,9 +3,10 @@
 use onyx_storage::SlotState;
 use onyx_types::{Fault, Timestamp, UserContent};
 
-use super::JobsCore;
-use super::listing::read_heartbeat;
-use super::perform::{self, ClaimedSlot, SlotOutcome};
+use super::agent_run;
+use super::slot::{ClaimedSlot, SlotOutcome};
+use crate::jobs::JobsCore;
+use crate::jobs::listing::read_heartbeat;
 use crate::runs::{LightPrompt, RunInput, RunRequest, RunTerms};
 
 /// The whole system prompt. Together with the tools it stays under 4 KB.
@@ -43,10 +44,10 @@ pub(super) async fn beat(
         None => None,
     };
     let input = RunInput::New(UserContent::Text(file.trim().to_owned()));
-    let request = perform::request(shared, firing, input).await?;
+    let request = agent_run::request(shared, firing, input).await?;
     let light = LightPrompt { system: SYSTEM.to_owned(), tools: &TOOLS };
     let terms = RunTerms { max_cost: left, light: Some(light), ..request.terms };
-    let outcome = perform::run(shared, firing, RunRequest { terms, ..request }).await?;
+    let outcome = agent_run::run(shared, firing, RunRequest { terms, ..request }).await?;
     // A heartbeat without a result leaves only its row, so its session is deleted.
     if outcome.state == SlotState::Nothing
         && let Some(session) = outcome.session

@@ -1,6 +1,6 @@
 import type { DiffLine, DocumentField, DocumentPreview } from '@onyx/sdk';
-import { Markdown } from '../markdown/Markdown';
-import { Diff } from './Diff';
+import { Markdown } from '../../markdown/Markdown';
+import { Diff } from '../Diff';
 
 /** A page or a task, shown rendered; the diff of its file can be opened. */
 export function DraftDocument({

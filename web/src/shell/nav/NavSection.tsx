@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Link } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
-import { writeStored, readStored } from '../store/browserStorage';
+import { writeStored, readStored } from '../../store/browserStorage';
 
 const FOLDED = 'onyx.nav.folded';
 

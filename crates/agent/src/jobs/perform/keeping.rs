@@ -3,8 +3,9 @@
 
 use onyx_types::Fault;
 
-use super::JobsCore;
-use super::perform::{self, ClaimedSlot, SlotOutcome};
+use super::agent_run;
+use super::slot::{ClaimedSlot, SlotOutcome};
+use crate::jobs::JobsCore;
 use crate::memory::keeping_request;
 use crate::runs::{RunRequest, RunTerms};
 
@@ -16,8 +17,8 @@ pub(super) async fn keep(shared: &JobsCore, firing: &ClaimedSlot) -> Result<Slot
     let Some(asked) = keeping_request(files, drafts, person, agent).await? else {
         return Ok(SlotOutcome::nothing("There are no daily logs to look at."));
     };
-    let request = perform::request(shared, firing, asked.input).await?;
+    let request = agent_run::request(shared, firing, asked.input).await?;
     let terms =
         RunTerms { max_steps: asked.terms.max_steps, tier: asked.terms.tier, ..request.terms };
-    perform::run(shared, firing, RunRequest { terms, ..request }).await
+    agent_run::run(shared, firing, RunRequest { terms, ..request }).await
 }
