@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::postgres::{
-    AuditChains, Blobs, Database, Gateway, HeartbeatTask, PostgresAcceptances, PostgresAccounts,
-    PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles, PostgresJobs,
-    PostgresLeases, PostgresLedger, PostgresRunLog, PostgresSecrets, PostgresShortLived,
-    PostgresTurnLog, SweepOwner, ask_to_drain, half_moved, overview, owner_of,
+    AuditChains, Blobs, Database, Gateway, HeartbeatTask, OutdatedRows, PostgresAcceptances,
+    PostgresAccounts, PostgresChunks, PostgresConnectors, PostgresDrafts, PostgresFiles,
+    PostgresJobs, PostgresLeases, PostgresLedger, PostgresRunLog, PostgresSecrets,
+    PostgresShortLived, PostgresTurnLog, SweepOwner, ask_to_drain, half_moved, overview, owner_of,
 };
 use crate::s3::Bucket;
 use crate::{
@@ -100,6 +100,7 @@ pub struct Membership {
     files: PostgresFiles,
     short_lived: PostgresShortLived,
     failures: SharedFailures,
+    outdated: OutdatedRows,
     database: Database,
     report: DatabaseReport,
     _heartbeat: HeartbeatTask,
@@ -221,6 +222,12 @@ impl Membership {
         self.short_lived.sweep().await?;
         self.failures.sweep().await?;
         Ok(())
+    }
+
+    /// Removes some of the rows that are not needed any more: leases of gateways that are gone, and
+    /// what is left of sessions that were deleted a week ago.
+    pub async fn remove_outdated_rows(&self) -> Result<(), StoreError> {
+        self.outdated.remove_some().await
     }
 
     /// The complete outputs of tools, in a place where every gateway finds them.
@@ -358,6 +365,7 @@ impl Store {
             files,
             short_lived,
             failures: SharedFailures::new(database.clone()),
+            outdated: OutdatedRows::new(database.clone()),
             database,
             report,
             _heartbeat: heartbeat,

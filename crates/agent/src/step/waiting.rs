@@ -152,8 +152,9 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
         proposal.answer = DecisionTiming::Given;
         proposal
     });
-    // The report keeps the plan that the person decided on; only its state comes from the outcome.
-    let CallReport { state, artifact, .. } = outcome.report.clone();
+    // The report keeps the plan that the person decided on; only its state and its artifact come from
+    // the outcome.
+    let (state, artifact) = (outcome.report.state, draft.artifact.clone());
     let report = CallReport { state, artifact, ..undecided.report };
     ToolOutcome { draft: proposal, report, ..outcome }
 }

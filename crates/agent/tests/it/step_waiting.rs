@@ -41,6 +41,7 @@ fn decided(mint: &mut IdGenerator, id: DraftId, state: DraftState) -> Box<Draft>
         origin: Origin::Agent,
         superseded_by: None,
         delivered: false,
+        artifact: None,
     })
 }
 

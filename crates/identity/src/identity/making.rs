@@ -186,11 +186,10 @@ impl Identity {
     /// Exchanges a refresh token, which is valid once: the answer holds the next one.
     pub async fn refresh(&self, text: &str, from: Option<IpAddr>) -> Result<Tokens, Fault> {
         let hash = Hash::of(text.as_bytes());
-        let is_known =
-            || self.read().find(hash, CredentialKind::Refresh, self.clock.wall()).is_some();
+        let known = self.read().find(hash, CredentialKind::Refresh, self.clock.wall());
         // A token that another gateway issued must not be mistaken for one that was used before.
-        if self.looked.is_some() && !is_known() {
-            self.follow().await?;
+        if known.is_none() {
+            self.catch_up().await?;
         }
         let _order = self.changing.lock().await;
         let now = self.clock.wall();

@@ -32,6 +32,7 @@ use crate::settings::DeclaredPeople;
 
 pub use making::{BrowserSession, DeviceCredential, Tokens};
 pub use shared::SharedAuthentication;
+use shared::SharedLedger;
 
 /// How long an answer takes while guesses flood in; it is longer than the check of a password.
 const CROWDED_ANSWER: Duration = Duration::from_secs(1);
@@ -50,9 +51,8 @@ pub struct Identity {
     issue: Mutex<IdGenerator>,
     passwords: Passwords,
     signer: Signer,
-    /// When the ledger was last read for an unknown credential; `None` if no other gateway changes
-    /// the ledger.
-    looked: Option<tokio::sync::Mutex<Duration>>,
+    /// `None` if no other gateway changes the ledger.
+    shared: Option<SharedLedger>,
 }
 
 impl fmt::Debug for Identity {
@@ -110,7 +110,7 @@ impl Identity {
             issue: Mutex::new(IdGenerator::new(u64::from_le_bytes(random::bytes()?))),
             passwords: Passwords::new()?,
             signer: Signer::new()?,
-            looked: None,
+            shared: None,
         })
     }
 

@@ -44,10 +44,11 @@ impl SessionsMark {
     }
 
     /// Parses a mark; `None` if it belongs to another ledger, or to a later state of this one that
-    /// was lost.
+    /// was lost, or if changes after it were removed.
     pub(super) fn read(text: &str, now: SessionSequence) -> Option<Self> {
         let seen: Self = serde_json::from_str(text).ok()?;
-        (seen.epoch == now.epoch && seen.seq <= now.last).then_some(seen)
+        let is_followed = (now.removed..=now.last).contains(&seen.seq);
+        (seen.epoch == now.epoch && is_followed).then_some(seen)
     }
 
     pub(super) fn written(&self) -> String {
@@ -89,3 +90,19 @@ pub(super) fn prefix(session: SessionId) -> String {
 
 /// The path of a session's turns that belong to no run.
 pub(super) const NO_RUN: &str = "turns";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_counts_only_where_no_change_after_it_is_missing() {
+        let then = SessionSequence { epoch: 7, last: 5, removed: 0 };
+        let mark = SessionsMark::new(then, String::new()).written();
+        let is_read = |now| SessionsMark::read(&mark, now).is_some();
+        assert!(is_read(SessionSequence { last: 9, removed: 5, ..then }));
+        assert!(!is_read(SessionSequence { last: 9, removed: 6, ..then }), "6 is missing");
+        assert!(!is_read(SessionSequence { last: 4, ..then }), "a later state was lost");
+        assert!(!is_read(SessionSequence { epoch: 8, ..then }), "another ledger");
+    }
+}

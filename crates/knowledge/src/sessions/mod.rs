@@ -113,6 +113,10 @@ impl SessionIndexer {
         }
         if let Some(seen) = seen {
             self.index_moved_sessions(seen.seq).await?;
+            if self.has_missed_changes_after(seen.seq).await? {
+                // The mark stays, so the next look is at all sessions.
+                return Ok(());
+            }
         }
         let Some(sequence) = sequence else { return Ok(()) };
         let chunking = self.indexing.ruler().fingerprint(&self.indexing.chunking);
@@ -129,6 +133,12 @@ impl SessionIndexer {
         let marks = self.indexing.chunks.marks(SEEN).await?;
         let seen = marks.first().and_then(|(_, mark)| SessionsMark::read(mark, sequence));
         Ok(seen.filter(|seen| self.is_cut_as_now(&seen.chunking)))
+    }
+
+    /// Whether changes after this one were removed before they could be read here.
+    async fn has_missed_changes_after(&self, seen: u64) -> Result<bool, KnowledgeError> {
+        let sequence = self.ledger.session_sequence().await?;
+        Ok(sequence.is_some_and(|sequence| sequence.removed > seen))
     }
 
     fn is_cut_as_now(&self, chunking: &str) -> bool {

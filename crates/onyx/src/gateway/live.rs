@@ -198,11 +198,11 @@ impl Live {
         self.follow_connectors().await;
     }
 
-    /// Disconnects every account on other networks permanently.
-    pub(super) async fn disconnect(&self) {
-        self.connectors.end();
+    /// Stops serving accounts on other networks, because this gateway is being drained. They stay
+    /// listed with the gateways that serve them.
+    pub(super) async fn leave_accounts(&self) {
         let _one_by_one = self.applied.changing.lock().await;
-        self.connectors.all.close().await;
+        self.follow_connectors().await;
     }
 
     /// Applies the settings of the connectors, unless this process is a command that holds the home

@@ -2,8 +2,7 @@
 //! several gateways share.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use onyx_connectors::{Account, AccountElsewhere};
@@ -24,9 +23,6 @@ use crate::{env, files};
 /// Networks that are not polled: their messages may arrive at any gateway.
 const ANSWERED_ANYWHERE: [&str; 2] = ["webhook", "widget"];
 
-/// How long the decision of a draft waits for the release of its lease.
-const RELEASE_PATIENCE: Duration = Duration::from_millis(500);
-
 pub(super) struct OpenedStorage {
     pub(super) store: Store,
     /// The shared storage of server mode; `None` for a machine with its own files.
@@ -45,10 +41,6 @@ pub(crate) struct SharedStorage {
     pub(super) advertise: Option<String>,
     /// Cancelled when this gateway begins to drain.
     pub(super) draining: Cancel,
-    /// The drafts whose leases this gateway has: those that it works on now, and those whose leases
-    /// it is giving back. The database lets a gateway take the same lease twice, so this set
-    /// separates its own tasks.
-    drafts: Mutex<BTreeMap<String, OwnedDuty>>,
     /// The `onyx.json` that all gateways share.
     config: Mutex<SharedConfig>,
     /// Which gateway serves which polled account.
@@ -101,13 +93,18 @@ impl SharedStorage {
     }
 
     /// Takes the accounts that no other gateway serves. Each has only one gateway, or its network
-    /// would be polled twice. Networks that are not polled are served by every gateway.
+    /// would be polled twice. Networks that are not polled are served by every gateway. One that is
+    /// drained serves none.
     pub(super) async fn place_accounts(&self, accounts: Vec<Account>) -> PlacedAccounts {
         let mut placed = PlacedAccounts { here: Vec::new(), elsewhere: Vec::new() };
         let mut places = AccountPlaces::new();
         for account in accounts {
             if ANSWERED_ANYWHERE.contains(&account.key.network.as_str()) {
-                placed.here.push(account);
+                if self.membership.is_draining() {
+                    placed.elsewhere.push(AccountElsewhere { account, gateway: None });
+                } else {
+                    placed.here.push(account);
+                }
                 continue;
             }
             let key = account.key.to_string();
@@ -129,10 +126,12 @@ impl SharedStorage {
 
     async fn account_place(&self, account: &str) -> Result<AccountPlace, StoreError> {
         let duty = Duty::Connector(account.to_owned()).to_string();
-        if self.membership.own(&duty).await?.is_some() {
+        if !self.membership.is_draining() && self.membership.own(&duty).await?.is_some() {
             return Ok(AccountPlace::Here);
         }
-        Ok(AccountPlace::Elsewhere(self.membership.owner(&duty).await?))
+        let owner = self.membership.owner(&duty).await?;
+        // A gateway that is being drained owns its accounts for a moment longer.
+        Ok(AccountPlace::Elsewhere(owner.filter(|owner| owner != self.membership.id())))
     }
 
     pub(super) fn account_places(&self) -> AccountPlaces {
@@ -146,32 +145,6 @@ impl SharedStorage {
             return Ok(None);
         }
         self.membership.own(&Duty::CleanUp.to_string()).await
-    }
-
-    /// Takes the lease of a draft. `false` if this or another gateway already has it.
-    pub(super) async fn acquire_draft(&self, name: &str) -> Result<bool, StoreError> {
-        if self.drafts().contains_key(name) {
-            return Ok(false);
-        }
-        let Some(owned) = self.membership.own(name).await? else { return Ok(false) };
-        Ok(self.drafts().insert(name.to_owned(), owned).is_none())
-    }
-
-    /// Gives the lease of a draft back. While the database is away this tries again, even if the
-    /// caller does not wait any more, and until then no other task of this gateway gets the draft.
-    pub(super) async fn release_draft(self: &Arc<Self>, name: &str) {
-        let Some(owned) = self.drafts().get(name).cloned() else { return };
-        let shared = Arc::clone(self);
-        let released = tokio::spawn(async move {
-            shared.membership.give_back(&owned).await;
-            shared.drafts().remove(&owned.name);
-        });
-        // If the database is away, whoever decided the draft should not wait for it.
-        let _ = tokio::time::timeout(RELEASE_PATIENCE, released).await;
-    }
-
-    fn drafts(&self) -> MutexGuard<'_, BTreeMap<String, OwnedDuty>> {
-        self.drafts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Publishes the address at which this gateway answers.
@@ -215,7 +188,6 @@ pub(super) async fn open(
         master,
         advertise,
         draining: Cancel::new(),
-        drafts: Mutex::default(),
         config,
         accounts: Mutex::default(),
         _home: home,

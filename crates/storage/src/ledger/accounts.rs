@@ -99,6 +99,10 @@ impl fmt::Debug for SealedSecret {
 /// the start.
 #[async_trait]
 pub trait Accounts: Send + Sync {
+    /// Returns a number that grows with every change by any process. Whatever is read after it
+    /// contains the changes that it counts. A ledger that only this process changes returns 0.
+    async fn changes(&self) -> Result<u64, StoreError>;
+
     /// Lists the people by name.
     async fn people(&self) -> Result<Vec<PersonRow>, StoreError>;
 

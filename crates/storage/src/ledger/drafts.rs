@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onyx_types::{
-    AgentId, DraftId, DraftState, Hash, Origin, PersonId, Plan, RunId, SessionId, SessionKey,
-    Taint, Timestamp, ToolUseId,
+    AgentId, Artifact, DraftId, DraftState, Hash, Origin, PersonId, Plan, RunId, SessionId,
+    SessionKey, Taint, Timestamp, ToolUseId,
 };
 use serde_json::Value;
 
@@ -38,6 +38,8 @@ pub struct Draft {
     pub superseded_by: Option<DraftId>,
     /// Whether the session's log contains the decision already.
     pub delivered: bool,
+    /// Where the whole of an output is kept that was too long for the model.
+    pub artifact: Option<Artifact>,
 }
 
 /// Who approved or rejected a draft, and when.
@@ -102,16 +104,19 @@ pub struct DraftChange {
     pub output: Option<(String, Origin)>,
     /// What would happen now, where that differs from what was shown to the person.
     pub plan: Option<Plan>,
+    /// Where the whole of the output is kept, if it was too long for the model.
+    pub artifact: Option<Artifact>,
 }
 
 impl Draft {
     /// Returns the draft as it is after a move. Stores use this to write the new row.
     #[must_use]
     pub fn moved(mut self, step: &DraftMove) -> Self {
-        let DraftChange { decided, reason, output, plan } = step.change.clone();
+        let DraftChange { decided, reason, output, plan, artifact } = step.change.clone();
         self.state = step.to;
         self.decided = decided.or(self.decided);
         self.reason = reason.or(self.reason);
+        self.artifact = artifact.or(self.artifact);
         if let Some((output, origin)) = output {
             (self.output, self.origin) = (Some(output), origin);
         }

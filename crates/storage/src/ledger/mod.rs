@@ -357,6 +357,9 @@ pub struct SessionSequence {
     pub epoch: u64,
     /// The position of the newest change; 0 when there is none.
     pub last: u64,
+    /// Up to here, changes of sessions that were deleted long ago may be missing. Whoever has followed
+    /// the changes less far has to look at all sessions.
+    pub removed: u64,
 }
 
 /// The ledger of runs, sessions, inboxes, spending and audit chains. Each method is one

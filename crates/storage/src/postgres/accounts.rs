@@ -7,9 +7,9 @@ use crate::{Accounts, CredentialRow, PersonRow, StoreError};
 
 use super::connect::Database;
 use super::convert::{
-    get, hash, named, parsed, parsed_if_any, timestamp, timestamp_if_any, unreadable,
+    count, get, hash, named, parsed, parsed_if_any, timestamp, timestamp_if_any, unreadable,
 };
-use super::query::{execute, read_all, rows};
+use super::query::{execute, read_all, row, rows};
 use super::transaction::{TransactionError, transact};
 
 #[derive(Clone, Debug)]
@@ -25,6 +25,12 @@ impl PostgresAccounts {
 
 #[async_trait]
 impl Accounts for PostgresAccounts {
+    async fn changes(&self) -> Result<u64, StoreError> {
+        let client = self.database.client().await?;
+        let select = "SELECT value FROM counters WHERE name = 'accounts'";
+        count(&row(&client, select, &[]).await?, 0)
+    }
+
     async fn people(&self) -> Result<Vec<PersonRow>, StoreError> {
         let client = self.database.client().await?;
         let select = "SELECT person, name, role, added_at FROM people ORDER BY person";

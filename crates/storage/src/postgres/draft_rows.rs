@@ -2,6 +2,7 @@
 
 use deadpool_postgres::Transaction;
 use onyx_types::{PersonId, Plan, SessionKey, Taint, ToolUseId};
+use serde::Serialize;
 use tokio_postgres::Row;
 
 use crate::{Draft, DraftDecision, StoreError};
@@ -49,10 +50,23 @@ pub(super) async fn insert(
         ],
     )
     .await?;
+    keep_artifact(transaction, draft).await
+}
+
+/// Writes where the whole of the draft's output is kept, if it is kept anywhere.
+pub(super) async fn keep_artifact(
+    transaction: &Transaction<'_>,
+    draft: &Draft,
+) -> Result<(), TransactionError> {
+    let Some(artifact) = &draft.artifact else { return Ok(()) };
+    let keep = "INSERT INTO draft_artifacts (person, draft, artifact) VALUES ($1, $2, $3)
+                ON CONFLICT (person, draft) DO UPDATE SET artifact = excluded.artifact";
+    let person = draft.key.person.as_str();
+    execute(transaction, keep, &[&person, &draft.id.to_string(), &written(artifact)?]).await?;
     Ok(())
 }
 
-/// Reads a draft from a row with the columns in the order of the table.
+/// Reads a draft from a row with the columns in the order of the table, and its artifact.
 pub(super) fn draft_row(row: &Row) -> Result<Draft, StoreError> {
     let input = match get::<Option<&str>>(row, 7)? {
         None => None,
@@ -60,6 +74,7 @@ pub(super) fn draft_row(row: &Row) -> Result<Draft, StoreError> {
     };
     let decided_by: Option<PersonId> = parsed_if_any(row, 15)?;
     let decided = timestamp_if_any(row, 14)?.zip(decided_by);
+    let artifact = get::<Option<&str>>(row, 21)?.map(|_| json(row, 21));
     Ok(Draft {
         id: parsed(row, 1)?,
         key: SessionKey {
@@ -83,9 +98,14 @@ pub(super) fn draft_row(row: &Row) -> Result<Draft, StoreError> {
         origin: named(row, 18)?,
         superseded_by: parsed_if_any(row, 19)?,
         delivered: get(row, 20)?,
+        artifact: artifact.transpose()?,
     })
 }
 
 pub(super) fn plan_json(plan: &Plan) -> Result<String, StoreError> {
-    serde_json::to_string(plan).map_err(|error| StoreError::Failed(error.to_string()))
+    written(plan)
+}
+
+fn written(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
 }

@@ -16,12 +16,24 @@ use crate::{
 use super::audit::AuditChains;
 use super::connect::Database;
 use super::convert::shown_if_any;
-use super::draft_rows::{draft_row, insert, plan_json};
+use super::draft_rows::{draft_row, insert, keep_artifact, plan_json};
 use super::gateway::{Gateway, LifeFence, LifeWriter, MayWait, PostgresLeases, keep_owner};
 use super::query::{execute, read_all, row_if_any, rows};
 use super::transaction::{TransactionError, transact};
 
 const PAGE: u32 = 50;
+
+/// Selects drafts in the columns that `draft_row` reads.
+macro_rules! select_drafts {
+    ($rest:literal) => {
+        concat!(
+            "SELECT drafts.*, (SELECT artifact FROM draft_artifacts AS kept
+                               WHERE kept.person = drafts.person AND kept.draft = drafts.draft)
+             FROM drafts ",
+            $rest
+        )
+    };
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct PostgresDrafts {
@@ -119,7 +131,7 @@ impl Drafts for PostgresDrafts {
 
     async fn draft(&self, person: &PersonId, id: DraftId) -> Result<Option<Draft>, StoreError> {
         let client = self.database.client().await?;
-        let select = "SELECT * FROM drafts WHERE person = $1 AND draft = $2";
+        let select = select_drafts!("WHERE person = $1 AND draft = $2");
         let found = row_if_any(&client, select, &[&person.as_str(), &id.to_string()]).await?;
         found.as_ref().map(draft_row).transpose()
     }
@@ -135,9 +147,11 @@ impl Drafts for PostgresDrafts {
         let client = self.database.client().await?;
         let found = rows(
             &client,
-            "SELECT * FROM drafts WHERE person = $1
+            select_drafts!(
+                "WHERE person = $1
                AND ($2::TEXT IS NULL OR state = $2) AND ($3::TEXT IS NULL OR session = $3)
-               AND ($4::TEXT IS NULL OR draft < $4) ORDER BY draft DESC LIMIT $5",
+               AND ($4::TEXT IS NULL OR draft < $4) ORDER BY draft DESC LIMIT $5"
+            ),
             &[
                 &person.as_str(),
                 &filter.state.map(DraftState::as_str),
@@ -178,8 +192,10 @@ impl Drafts for PostgresDrafts {
         let client = self.database.client().await?;
         let found = rows(
             &client,
-            "SELECT * FROM drafts WHERE state IN ('pending', 'stale', 'applying')
-               AND (state = 'applying' OR expires_at <= $1) ORDER BY draft",
+            select_drafts!(
+                "WHERE state IN ('pending', 'stale', 'applying')
+               AND (state = 'applying' OR expires_at <= $1) ORDER BY draft"
+            ),
             &[&now.as_millis()],
         )
         .await?;
@@ -193,9 +209,11 @@ impl Drafts for PostgresDrafts {
         let client = self.database.client().await?;
         let found = rows(
             &client,
-            "SELECT * FROM drafts WHERE person = $1 AND session = $2 AND NOT delivered
+            select_drafts!(
+                "WHERE person = $1 AND session = $2 AND NOT delivered
                AND state IN ('applied', 'failed', 'unknown', 'rejected')
-             ORDER BY decided_at NULLS FIRST, draft",
+             ORDER BY decided_at NULLS FIRST, draft"
+            ),
             &[&key.person.as_str(), &key.session.to_string()],
         )
         .await?;
@@ -214,8 +232,10 @@ impl Drafts for PostgresDrafts {
 async fn open(client: &impl GenericClient, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
     let found = rows(
         client,
-        "SELECT * FROM drafts WHERE person = $1 AND session = $2
-           AND state IN ('pending', 'stale') ORDER BY draft",
+        select_drafts!(
+            "WHERE person = $1 AND session = $2
+           AND state IN ('pending', 'stale') ORDER BY draft"
+        ),
         &[&key.person.as_str(), &key.session.to_string()],
     )
     .await?;
@@ -253,7 +273,7 @@ async fn advance(
     id: DraftId,
     step: &DraftMove,
 ) -> Result<Draft, TransactionError> {
-    let select = "SELECT * FROM drafts WHERE person = $1 AND draft = $2 FOR UPDATE";
+    let select = select_drafts!("WHERE person = $1 AND draft = $2 FOR UPDATE");
     let found = row_if_any(transaction, select, &[&person.as_str(), &id.to_string()]).await?;
     let draft = draft_row(&found.ok_or(StoreError::NotFound)?)?;
     if draft.state != step.from || draft.hash != step.hash {
@@ -279,5 +299,6 @@ async fn advance(
         ],
     )
     .await?;
+    keep_artifact(transaction, &moved).await?;
     Ok(moved)
 }

@@ -18,6 +18,7 @@ mod jobs;
 mod ledger;
 mod moving;
 mod origins;
+mod outdated;
 mod query;
 mod schema;
 mod secrets;
@@ -49,6 +50,7 @@ pub use moving::{
     CopiedContent, CopiedFile, CopiedLog, MoveCounts, MoveError, MoveExtras, MovingServer,
     OpenRuns, ServerAdditions, ServerCopy, server_secrets,
 };
+pub(crate) use outdated::OutdatedRows;
 pub use schema::{DatabaseReport, SCHEMA_VERSION, inspect_database, migrate_database};
 pub(crate) use secrets::PostgresSecrets;
 pub(crate) use short_lived::PostgresShortLived;

@@ -14,7 +14,7 @@ mod migrations {
 }
 
 /// The version of the tables after this program's own migrations.
-pub const SCHEMA_VERSION: i32 = 7;
+pub const SCHEMA_VERSION: i32 = 8;
 /// The oldest version of PostgreSQL that has everything the statements use.
 const OLDEST_SERVER: u32 = 15;
 /// The table whose only row is locked during a migration, so that two migrations at once take

@@ -9,6 +9,10 @@ use super::ledger::SqliteLedger;
 
 #[async_trait]
 impl Accounts for SqliteLedger {
+    async fn changes(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
     async fn people(&self) -> Result<Vec<PersonRow>, StoreError> {
         self.readers.read(people).await
     }

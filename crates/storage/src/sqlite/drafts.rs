@@ -8,6 +8,7 @@ use onyx_types::{
     DraftId, DraftState, PersonId, Plan, SessionId, SessionKey, Taint, Timestamp, ToolUseId,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
+use serde::Serialize;
 
 use crate::blocking::lock;
 use crate::{AuditEntry, Draft, DraftDecision, DraftFilter, DraftMove, Drafts, StoreError};
@@ -17,6 +18,18 @@ use super::convert::{hash, named, parsed, parsed_if_any, timestamp, unreadable};
 use super::ledger::SqliteLedger;
 
 const PAGE: u32 = 50;
+
+/// Selects drafts in the columns that `draft_row` reads.
+macro_rules! select_drafts {
+    ($rest:literal) => {
+        concat!(
+            "SELECT drafts.*, (SELECT artifact FROM draft_artifacts AS kept
+                               WHERE kept.person = drafts.person AND kept.draft = drafts.draft)
+             FROM drafts ",
+            $rest
+        )
+    };
+}
 
 #[async_trait]
 impl Drafts for SqliteLedger {
@@ -81,10 +94,10 @@ impl Drafts for SqliteLedger {
     async fn unsettled_drafts(&self, now: Timestamp) -> Result<Vec<Draft>, StoreError> {
         self.readers
             .read(move |connection| {
-                let mut statement = connection.prepare_cached(
-                    "SELECT * FROM drafts WHERE state IN ('pending', 'stale', 'applying')
-                     AND (state = 'applying' OR expires_at <= ?1) ORDER BY draft",
-                )?;
+                let mut statement = connection.prepare_cached(select_drafts!(
+                    "WHERE state IN ('pending', 'stale', 'applying')
+                     AND (state = 'applying' OR expires_at <= ?1) ORDER BY draft"
+                ))?;
                 let rows = statement.query_map([now.as_millis()], draft_row)?;
                 Ok(rows.collect::<Result<_, _>>()?)
             })
@@ -98,11 +111,11 @@ impl Drafts for SqliteLedger {
         let key = key.clone();
         self.readers
             .read(move |connection| {
-                let mut statement = connection.prepare_cached(
-                    "SELECT * FROM drafts WHERE person = ?1 AND session = ?2 AND delivered = 0
+                let mut statement = connection.prepare_cached(select_drafts!(
+                    "WHERE person = ?1 AND session = ?2 AND delivered = 0
                      AND state IN ('applied', 'failed', 'unknown', 'rejected')
-                     ORDER BY decided_at, draft",
-                )?;
+                     ORDER BY decided_at, draft"
+                ))?;
                 let of_session = params![key.person.as_str(), key.session.to_string()];
                 let rows = statement.query_map(of_session, draft_row)?;
                 Ok(rows.collect::<Result<_, _>>()?)
@@ -194,6 +207,18 @@ fn insert(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
             ":superseded_by": draft.superseded_by.map(|id| id.to_string()),
             ":delivered": draft.delivered,
         })?;
+    keep_artifact(connection, draft)
+}
+
+/// Writes where the whole of the draft's output is kept, if it is kept anywhere.
+fn keep_artifact(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
+    let Some(artifact) = &draft.artifact else { return Ok(()) };
+    connection
+        .prepare_cached(
+            "INSERT INTO draft_artifacts (person, draft, artifact) VALUES (?1, ?2, ?3)
+             ON CONFLICT (person, draft) DO UPDATE SET artifact = excluded.artifact",
+        )?
+        .execute(params![draft.key.person.as_str(), draft.id.to_string(), json(artifact)?])?;
     Ok(())
 }
 
@@ -227,6 +252,7 @@ fn advance(
             ":output": moved.output,
             ":origin": moved.origin.as_str(),
         })?;
+    keep_artifact(connection, &moved)?;
     Ok(moved)
 }
 
@@ -236,7 +262,7 @@ fn one(
     id: DraftId,
 ) -> Result<Option<Draft>, StoreError> {
     let mut statement =
-        connection.prepare_cached("SELECT * FROM drafts WHERE person = ?1 AND draft = ?2")?;
+        connection.prepare_cached(select_drafts!("WHERE person = ?1 AND draft = ?2"))?;
     let row = statement.query_row(params![person.as_str(), id.to_string()], draft_row);
     Ok(row.optional()?)
 }
@@ -247,11 +273,11 @@ fn page(
     person: &PersonId,
     filter: &DraftFilter,
 ) -> Result<Vec<Draft>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT * FROM drafts WHERE person = :person
+    let mut statement = connection.prepare_cached(select_drafts!(
+        "WHERE person = :person
          AND (:state IS NULL OR state = :state) AND (:session IS NULL OR session = :session)
-         AND (:before IS NULL OR draft < :before) ORDER BY draft DESC LIMIT :limit",
-    )?;
+         AND (:before IS NULL OR draft < :before) ORDER BY draft DESC LIMIT :limit"
+    ))?;
     let rows = statement.query_map(
         named_params! {
             ":person": person.as_str(),
@@ -266,10 +292,10 @@ fn page(
 }
 
 fn open(connection: &Connection, key: &SessionKey) -> Result<Vec<Draft>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT * FROM drafts WHERE person = ?1 AND session = ?2
-         AND state IN ('pending', 'stale') ORDER BY draft",
-    )?;
+    let mut statement = connection.prepare_cached(select_drafts!(
+        "WHERE person = ?1 AND session = ?2
+         AND state IN ('pending', 'stale') ORDER BY draft"
+    ))?;
     let of_session = params![key.person.as_str(), key.session.to_string()];
     let rows = statement.query_map(of_session, draft_row)?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -280,9 +306,15 @@ pub(super) fn forget_session(
     person: &PersonId,
     session: SessionId,
 ) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("DELETE FROM drafts WHERE person = ?1 AND session = ?2")?
-        .execute(params![person.as_str(), session.to_string()])?;
+    for forget in [
+        "DELETE FROM draft_artifacts WHERE person = ?1 AND draft IN
+             (SELECT draft FROM drafts WHERE person = ?1 AND session = ?2)",
+        "DELETE FROM drafts WHERE person = ?1 AND session = ?2",
+    ] {
+        connection
+            .prepare_cached(forget)?
+            .execute(params![person.as_str(), session.to_string()])?;
+    }
     Ok(())
 }
 
@@ -292,6 +324,7 @@ fn draft_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
         None => None,
         Some(text) => Some(serde_json::from_str(text).map_err(|error| unreadable(7, error))?),
     };
+    let artifact = row.get_ref(21)?.as_str_or_null()?.map(serde_json::from_str);
     let decided_at: Option<i64> = row.get(14)?;
     let decided_by: Option<PersonId> = parsed_if_any(row, 15)?;
     let decided = decided_at
@@ -320,9 +353,10 @@ fn draft_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
         origin: named(row, 18)?,
         superseded_by: parsed_if_any(row, 19)?,
         delivered: row.get(20)?,
+        artifact: artifact.transpose().map_err(|error| unreadable(21, error))?,
     })
 }
 
-fn json(plan: &Plan) -> Result<String, StoreError> {
-    serde_json::to_string(plan).map_err(|error| StoreError::Failed(error.to_string()))
+fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
 }

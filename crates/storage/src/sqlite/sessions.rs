@@ -255,9 +255,9 @@ pub(crate) fn one(
 pub(crate) fn sequence(connection: &Connection) -> Result<SessionSequence, StoreError> {
     let select = "SELECT value, (SELECT coalesce(max(seq), 0) FROM session_changes)
                   FROM session_epoch";
-    Ok(connection
-        .prepare_cached(select)?
-        .query_row([], |row| Ok(SessionSequence { epoch: count(row, 0)?, last: count(row, 1)? }))?)
+    Ok(connection.prepare_cached(select)?.query_row([], |row| {
+        Ok(SessionSequence { epoch: count(row, 0)?, last: count(row, 1)?, removed: 0 })
+    })?)
 }
 
 pub(crate) fn moved(

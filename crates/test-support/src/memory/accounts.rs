@@ -30,6 +30,10 @@ impl MemoryAccounts {
 
 #[async_trait]
 impl Accounts for MemoryAccounts {
+    async fn changes(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
     async fn people(&self) -> Result<Vec<PersonRow>, StoreError> {
         Ok(self.disk.lock().doors.people.values().cloned().collect())
     }

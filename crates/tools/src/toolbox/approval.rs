@@ -9,8 +9,8 @@ use onyx_storage::{
     AuditEntry, Draft, DraftChange, DraftCondition, DraftDecision, DraftMove, StoreError,
 };
 use onyx_types::{
-    Author, DraftState, ErrorCode, Fault, HomePath, Origin, PersonId, Plan, PlanTarget, Target,
-    ToolEffect, ToolOutcome, Verdict, Visibility,
+    Artifact, Author, DraftState, ErrorCode, Fault, HomePath, Origin, PersonId, Plan, PlanTarget,
+    Target, ToolEffect, ToolOutcome, Verdict, Visibility,
 };
 use serde_json::Value;
 
@@ -61,6 +61,7 @@ impl Staleness {
 struct Ending {
     state: DraftState,
     output: String,
+    artifact: Option<Artifact>,
     origin: Origin,
     /// `false`: the gateway had lost its leases before the call, so the call certainly did not happen.
     has_begun: bool,
@@ -353,9 +354,9 @@ impl Toolbox {
             Ok(outcome) => {
                 let outcome = hooked::after(self, Some(&draft.plan), cx, outcome).await;
                 let outcome = self.finished(outcome, cx).await;
-                let ToolOutcome { output, is_error, origin, .. } = outcome;
+                let ToolOutcome { output, is_error, origin, artifact, .. } = outcome;
                 let state = if is_error { DraftState::Failed } else { DraftState::Applied };
-                Ending { state, output, origin, has_begun: true }
+                Ending { state, output, artifact, origin, has_begun: true }
             }
             Err(error) if error.leaves_doubt() => {
                 let state = match self.traces(draft, cx).await {
@@ -382,14 +383,18 @@ impl Toolbox {
         by: &Author,
         cx: &ToolCx,
     ) -> Result<Draft, StoreError> {
-        let Ending { state, output, origin, has_begun } = ending;
+        let Ending { state, output, artifact, origin, has_begun } = ending;
         let line = format!("{}: {}", state.as_str(), one_line(&output));
         let audit = self.audit(draft, by, Verdict::Allow, &line, cx);
         let step = DraftMove {
             from: draft.state,
             hash: draft.hash,
             to: state,
-            change: DraftChange { output: Some((output, origin)), ..DraftChange::default() },
+            change: DraftChange {
+                output: Some((output, origin)),
+                artifact,
+                ..DraftChange::default()
+            },
         };
         let life = cx.files.life();
         let condition = if has_begun {
@@ -489,7 +494,8 @@ enum Traces {
 
 impl Ending {
     fn failed(output: String) -> Self {
-        Self { state: DraftState::Failed, output, origin: Origin::Person, has_begun: true }
+        let (state, origin) = (DraftState::Failed, Origin::Person);
+        Self { state, output, artifact: None, origin, has_begun: true }
     }
 
     fn of_error(error: &ToolError) -> Self {

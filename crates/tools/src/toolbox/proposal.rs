@@ -87,6 +87,7 @@ pub(super) fn draft(
         origin: Origin::Person,
         superseded_by: None,
         delivered: false,
+        artifact: None,
     }
 }
 

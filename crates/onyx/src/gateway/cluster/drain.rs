@@ -21,7 +21,7 @@ pub(super) async fn when_asked(live: &Live, shared: &SharedStorage, asked: &Canc
     tracing::info!("draining: this gateway starts nothing new, and running answers end");
     shared.membership.begin_draining();
     shared.draining.cancel();
-    live.disconnect().await;
+    live.leave_accounts().await;
     live.agent.drain(PATIENCE).await;
     match shared.membership.end_draining().await {
         Ok(()) => tracing::info!("drained: the other gateways have what this one held"),

@@ -3,6 +3,7 @@
 //! of this.
 
 mod ask;
+mod draft_leases;
 mod drain;
 mod follow;
 mod greet;
@@ -23,7 +24,8 @@ use onyx_types::Cancel;
 
 use super::live::Live;
 use super::storage::SharedStorage;
-use peers::{Peers, SharedDraftLeases};
+use draft_leases::SharedDraftLeases;
+use peers::Peers;
 use proof::{GatewayKey, ProofClock};
 use routes::PeerServices;
 
@@ -43,7 +45,7 @@ pub(super) fn join(live: &Arc<Live>) -> Result<Option<Router>> {
     let Some(shared) = &live.shared else { return Ok(None) };
     let key = Arc::new(gateway_key(&shared.master));
     let peers = Peers::new(Arc::clone(shared), Arc::clone(&key))?;
-    let leases = SharedDraftLeases(Arc::clone(shared));
+    let leases = SharedDraftLeases::new(Arc::clone(shared));
     live.agent.set_others(Arc::new(peers), Arc::new(leases));
     let id = shared.membership.id().to_owned();
     let clock = ProofClock::Gateway(Arc::clone(shared));
@@ -63,17 +65,15 @@ pub(super) async fn tend(live: Arc<Live>, stop: Cancel) {
         () = follow::follow(&live, &shared, &asked_to_drain) => {}
         () = drain::when_asked(&live, &shared, &asked_to_drain) => {}
         () = clean_up(&shared) => {}
-        () = keep_accounts(&live, &shared) => {}
+        () = keep_accounts(&live) => {}
         () = stop.cancelled() => {}
     }
 }
 
-async fn keep_accounts(live: &Live, shared: &SharedStorage) {
+async fn keep_accounts(live: &Live) {
     loop {
         tokio::time::sleep(ACCOUNTS).await;
-        if !shared.membership.is_draining() {
-            live.look_after_accounts().await;
-        }
+        live.look_after_accounts().await;
     }
 }
 
@@ -109,6 +109,7 @@ async fn sweep(shared: &SharedStorage, owned: &OwnedDuty) -> Result<(), StoreErr
     let membership = &shared.membership;
     membership.forget_notices().await?;
     membership.sweep_short_lived().await?;
+    membership.remove_outdated_rows().await?;
     membership.sweep_objects(owned).await?;
     Ok(())
 }

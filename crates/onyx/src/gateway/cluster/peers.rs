@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use bytes::BytesMut;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
-use onyx_agent::{DraftLeases, GatewayAddress, OtherGateways, RunOrder};
-use onyx_storage::{Draft, GatewayRow, StoreError};
-use onyx_types::{DraftId, Envelope, Fault, PersonId, RunId, SessionKey};
+use onyx_agent::{GatewayAddress, OtherGateways, RunOrder};
+use onyx_storage::GatewayRow;
+use onyx_types::{Envelope, Fault, PersonId, RunId, SessionKey};
 use reqwest::Response;
 use serde::Serialize;
 
@@ -99,18 +99,4 @@ fn envelopes(response: Response) -> impl futures::Stream<Item = Envelope> + Send
             buffer.extend_from_slice(&more);
         }
     })
-}
-
-/// Leases of drafts among all gateways. A lease is named after its draft in the database.
-pub(super) struct SharedDraftLeases(pub(super) Arc<SharedStorage>);
-
-#[async_trait]
-impl DraftLeases for SharedDraftLeases {
-    async fn acquire(&self, draft: DraftId) -> Result<bool, StoreError> {
-        self.0.acquire_draft(&Draft::lease_name(draft)).await
-    }
-
-    async fn release(&self, draft: DraftId) {
-        self.0.release_draft(&Draft::lease_name(draft)).await;
-    }
 }

@@ -33,10 +33,4 @@ impl ConfiguredConnectors {
     pub(in crate::gateway) fn begin(&self) {
         self.is_connected.store(true, Ordering::Release);
     }
-
-    /// Makes this process follow no settings any more. Accounts that are connected stay so until
-    /// the connectors are closed.
-    pub(in crate::gateway) fn end(&self) {
-        self.is_connected.store(false, Ordering::Release);
-    }
 }

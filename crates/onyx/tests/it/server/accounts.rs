@@ -80,6 +80,28 @@ async fn every_gateway_shows_and_edits_an_account_and_names_the_one_that_serves_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_drained_gateway_lists_the_accounts_with_the_gateway_that_serves_them_now() {
+    let model = ScriptedModel::start().await;
+    let shared = shared(&model).await;
+    let ((drained, name), other) = (shared.serving(), shared.other());
+    listed(drained, "listening").await;
+    let drain = format!("/api/admin/gateways/{name}/drain");
+    let _ = other.post(&drain, &json!({})).await.expect(204);
+    listed(other, "listening").await;
+    let other_name = ["one", "two"][1 - shared.server];
+    wait_for("the drained one to name the other", SOON, async || {
+        let account = account(drained).await;
+        (account["state"] == "elsewhere" && account["gateway"] == other_name).then_some(())
+    })
+    .await;
+    shared.telegram.say(7, "Are you there?");
+    wait_for("an answer", SOON * 3, async || {
+        (shared.telegram.messages(7).len() == 1).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn peers_are_approved_and_jobs_write_to_them_through_any_gateway() {
     let model = ScriptedModel::start().await;
     model.set_default("It rains in Ribe.");

@@ -1,9 +1,12 @@
 //! Approvals through one gateway for a run that works at another.
 
-use onyx_test_support::{Answer, Page, ScriptedCall, ScriptedModel, Site};
-use serde_json::json;
+use onyx_test_support::{Answer, OnyxProcess, Page, ScriptedCall, ScriptedModel, Site, wait_for};
+use serde_json::{Value, json};
 
+use super::silent_database::behind;
 use super::{gateway, place};
+use crate::SOON;
+use crate::drafts::{message, obedient};
 
 #[tokio::test]
 async fn an_approval_through_the_other_gateway_holds_for_the_whole_run_if_the_person_says_so() {
@@ -39,4 +42,70 @@ async fn an_approval_through_the_other_gateway_holds_for_the_whole_run_if_the_pe
     };
     assert_eq!(end["status"], "done", "{end}");
     assert_eq!(site.requests().len(), 3);
+}
+
+/// Whoever takes the lease of a draft waits for the row of `gate`, and the lease is then noted.
+const HELD_UP: &str = "CREATE TABLE gate (id INTEGER);
+    INSERT INTO gate VALUES (1);
+    CREATE TABLE taken (name TEXT);
+    CREATE FUNCTION held_up() RETURNS TRIGGER LANGUAGE plpgsql AS $held_up$
+        BEGIN
+            IF NEW.name LIKE 'draft %' THEN
+                PERFORM FROM gate FOR UPDATE;
+                INSERT INTO taken VALUES (NEW.name);
+            END IF;
+            RETURN NEW;
+        END $held_up$;
+    CREATE TRIGGER held_up AFTER INSERT ON owners FOR EACH ROW EXECUTE FUNCTION held_up()";
+
+/// How many drafts a gateway holds, as the owner sees it at another one.
+async fn drafts_held(by: &str, seen_at: &OnyxProcess) -> Value {
+    let list = seen_at.get("/api/admin/gateways").await.expect(200).json();
+    let mut gateways = list["gateways"].as_array().unwrap().iter();
+    gateways.find(|gateway| gateway["id"] == by).expect("it is listed")["drafts"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_whose_lease_was_taken_without_an_answer_is_given_back() {
+    let (place, model) = (place().await, obedient().await);
+    let suggests = json!({"agents": {"list": [
+        {"id": "main", "default": true, "model": "mine/some-model", "tier": "suggest"},
+    ]}});
+    let one = gateway(&place, "one", &model).merge(suggests.clone());
+    let two = gateway(&place, "two", &model).merge(suggests);
+    let ((proxy, one), two) = tokio::join!(behind(&place, one), two.start());
+    let write = message(&[("write_file", json!({"path": "birds.md", "content": "A heron."}))]);
+    let events = two.chat_stream(&json!({"message": write})).await;
+    let draft = events.iter().find(|event| event["type"] == "draft").expect("a draft");
+    let approve = format!("/api/pending-changes/{}/approve", draft["draft_id"].as_str().unwrap());
+
+    let (sql, mut holder) = (place.sql().await, place.sql().await);
+    sql.batch_execute(HELD_UP).await.unwrap();
+    let gate = holder.transaction().await.unwrap();
+    gate.batch_execute("SELECT FROM gate FOR UPDATE").await.unwrap();
+    let nothing = json!({});
+    let cut_off = async {
+        wait_for("the lease to be asked for", SOON, async || {
+            let waits = "SELECT count(*) > 0 FROM pg_stat_activity
+                         WHERE datname = current_database() AND wait_event_type = 'Lock'
+                           AND query LIKE 'INSERT INTO owners%'";
+            sql.query_one(waits, &[]).await.unwrap().get::<_, bool>(0).then_some(())
+        })
+        .await;
+        proxy.cut();
+    };
+    let (unanswered, ()) = tokio::join!(one.post(&approve, &nothing), cut_off);
+    assert_eq!(unanswered.status, 503, "{}", unanswered.text());
+    proxy.heal();
+    gate.commit().await.unwrap();
+    wait_for("the lease to be taken", SOON, async || {
+        let taken = "SELECT count(*) > 0 FROM taken";
+        sql.query_one(taken, &[]).await.unwrap().get::<_, bool>(0).then_some(())
+    })
+    .await;
+    wait_for("the lease to be given back", SOON, async || {
+        (drafts_held("one", &two).await == json!(0)).then_some(())
+    })
+    .await;
+    let _ = two.post(&approve, &nothing).await.expect(200);
 }

@@ -355,6 +355,27 @@ async fn an_output_that_was_too_long_at_one_gateway_is_read_at_the_other() {
     assert!(found[0].contains("19877"), "{found:?}");
 }
 
+#[tokio::test]
+async fn the_report_of_a_call_that_was_approved_elsewhere_names_the_artifact_of_its_output() {
+    let model = obedient().await;
+    let (_place, one, two) = two(&model).await;
+    let calls = message(&[sh("seq 1 20000")]);
+    let mut lines = one.chat_lines(&json!({"message": calls})).await;
+    let start = lines.until("start").await;
+    let confirm = lines.until("confirm").await;
+    approve(&two, &confirm).await;
+    lines.rest().await;
+    let events = events_of(&one, &start).await;
+    let result = events.iter().find(|event| event["type"] == "tool_result").expect("a result");
+    let key = result["report"]["artifact"]["key"].as_str().unwrap_or_else(|| panic!("{result}"));
+    assert!(result["output"].as_str().unwrap().contains(key), "{result}");
+    for onyx in [&one, &two] {
+        assert!(
+            onyx.get(&format!("/api/artifacts/{key}")).await.expect(200).text().contains("19877")
+        );
+    }
+}
+
 /// Another gateway that lives, and cleans up for all.
 async fn other_cleans_up(place: &ServerPlace) {
     let other = "INSERT INTO gateways (id, incarnation, url, until)

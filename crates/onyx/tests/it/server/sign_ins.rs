@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::together::{TIMED, assert_followed, two};
+use super::{place, start};
 use crate::credentials::{log_in, set_password, stranger_at};
 use crate::{SOON, stranger};
 
@@ -85,6 +86,31 @@ async fn a_device_is_begun_approved_and_let_in_through_different_gateways_once()
         let me = stranger().get(onyx.url("/api/auth/me")).bearer_auth(&token);
         let _ = Reply::of(me).await.expect(200);
     }
+}
+
+/// The table of credentials is locked, so whoever reads it waits.
+#[tokio::test]
+async fn unknown_tokens_do_not_make_a_gateway_read_the_credentials_again() {
+    let (place, model) = (place().await, ScriptedModel::start().await);
+    let one = start(&place, "one", &model).await;
+    let with_token = async || {
+        let request = stranger().get(one.url("/v1/sessions")).bearer_auth("onyx_sk_wrong");
+        Reply::of(request.timeout(SOON)).await.status
+    };
+    let with_refresh_token = async || {
+        let request = stranger().post(one.url("/api/auth/refresh"));
+        let request = request.json(&json!({"refresh_token": "onyx_rt_wrong"}));
+        Reply::of(request.timeout(SOON)).await.status
+    };
+    // What changed while the gateway started is read with the first one.
+    assert_eq!(with_token().await, 401);
+    let mut sql = place.sql().await;
+    let locked = sql.transaction().await.unwrap();
+    locked.batch_execute("LOCK TABLE credentials IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    for _ in 0..2 {
+        assert_eq!((with_token().await, with_refresh_token().await), (401, 401));
+    }
+    locked.rollback().await.unwrap();
 }
 
 #[tokio::test]

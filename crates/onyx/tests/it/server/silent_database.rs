@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use onyx_test_support::{FaultProxy, OnyxProcess, ScriptedModel, ServerPlace, wait_for};
+use onyx_test_support::{
+    FaultProxy, OnyxBuilder, OnyxProcess, ScriptedModel, ServerPlace, wait_for,
+};
 use serde_json::json;
 
 use super::{gateway, place, start};
@@ -16,14 +18,13 @@ const FOLLOWED_AGAIN: Duration = Duration::from_secs(8);
 /// database.
 const READY: Duration = Duration::from_secs(5);
 
-/// A gateway that reaches the database through a proxy.
-async fn behind(place: &ServerPlace, id: &str, model: &ScriptedModel) -> (FaultProxy, OnyxProcess) {
+/// Starts a gateway that reaches the database through a proxy.
+pub(super) async fn behind(place: &ServerPlace, onyx: OnyxBuilder) -> (FaultProxy, OnyxProcess) {
     let url = place.storage()["database"].as_str().unwrap().to_owned();
     let server = url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap();
     let proxy = FaultProxy::before(server.parse().unwrap()).await;
     let database = url.replace(server, &proxy.address.to_string());
-    let settings = json!({"storage": {"database": database}});
-    let onyx = gateway(place, id, model).merge(settings).start().await;
+    let onyx = onyx.merge(json!({"storage": {"database": database}})).start().await;
     (proxy, onyx)
 }
 
@@ -31,7 +32,7 @@ async fn behind(place: &ServerPlace, id: &str, model: &ScriptedModel) -> (FaultP
 async fn a_token_that_is_revoked_while_the_connections_are_silent_is_refused_soon_after() {
     let (place, model) = (place().await, ScriptedModel::start().await);
     let one = start(&place, "one", &model).await;
-    let (proxy, two) = behind(&place, "two", &model).await;
+    let (proxy, two) = behind(&place, gateway(&place, "two", &model)).await;
     let new = json!({"name": "program", "scopes": ["read"]});
     let made = one.post("/api/admin/tokens", &new).await;
     assert!(made.status < 300, "{}", made.text());
@@ -62,7 +63,7 @@ async fn a_token_that_is_revoked_while_the_connections_are_silent_is_refused_soo
 #[tokio::test]
 async fn a_gateway_whose_database_is_silent_says_within_seconds_that_it_is_not_ready() {
     let (place, model) = (place().await, ScriptedModel::start().await);
-    let (proxy, onyx) = behind(&place, "one", &model).await;
+    let (proxy, onyx) = behind(&place, gateway(&place, "one", &model)).await;
     proxy.silence();
     let refused = wait_for("it not to be ready", SOON, async || {
         let asked = Instant::now();

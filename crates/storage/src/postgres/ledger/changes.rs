@@ -53,10 +53,16 @@ pub(super) async fn number(database: &Database) -> Result<(), StoreError> {
 }
 
 pub(super) async fn sequence(client: &impl GenericClient) -> Result<SessionSequence, StoreError> {
-    let select = "SELECT value, (SELECT coalesce(max(seq), 0) FROM session_changes)
+    // The newest change may have been removed, but the counter has its number.
+    let select = "SELECT value, (SELECT value FROM counters WHERE name = 'sessions'),
+                         (SELECT value FROM counters WHERE name = 'removed-sessions')
                   FROM session_epoch";
     let found = row(client, select, &[]).await?;
-    Ok(SessionSequence { epoch: count(&found, 0)?, last: count(&found, 1)? })
+    Ok(SessionSequence {
+        epoch: count(&found, 0)?,
+        last: count(&found, 1)?,
+        removed: count(&found, 2)?,
+    })
 }
 
 pub(super) async fn after(

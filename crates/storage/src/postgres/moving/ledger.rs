@@ -51,8 +51,8 @@ macro_rules! tables {
 const TABLES: &[Table] = tables! {
     "acceptances" "audit" "audit_heads" "connector_accounts" "connector_conversations"
     "connector_inbox" "connector_mail" "connector_outbox" "connector_peers" "connector_proposals"
-    "credentials" "drafts" "foreign_names" "inbox" "job_slots" "jobs" "open_commands" "origins"
-    "passwords" "people" "pins" "prints" "runs" "secrets" "session_attachments" "session_tags"
+    "credentials" "drafts" "draft_artifacts" "foreign_names" "inbox" "job_slots" "jobs"
+    "open_commands" "origins" "passwords" "people" "pins" "prints" "runs" "secrets" "session_attachments" "session_tags"
     "sessions" "unread" "usage"
 };
 

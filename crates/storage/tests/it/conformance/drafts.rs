@@ -3,8 +3,8 @@ use onyx_storage::{
     DraftMove, StoreError, WorkLife,
 };
 use onyx_types::{
-    Actor, DraftState, FileChange, Hash, HomePath, IdGenerator, Origin, Plan, PlanTarget, Preview,
-    RunId, SessionKey, Taint, Target, Timestamp, ToolEffect, ToolUseId, Verdict,
+    Actor, Artifact, DraftState, FileChange, Hash, HomePath, IdGenerator, Origin, Plan, PlanTarget,
+    Preview, RunId, SessionKey, Taint, Target, Timestamp, ToolEffect, ToolUseId, Verdict,
 };
 use serde_json::json;
 
@@ -55,6 +55,7 @@ pub(super) fn draft(
         origin: Origin::Person,
         superseded_by: None,
         delivered: false,
+        artifact: None,
     }
 }
 
@@ -190,11 +191,13 @@ pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Ba
     let seen_before = on.drafts.move_draft(&key.person, draft.id, old, audit(&draft, "no")).await;
     assert!(matches!(seen_before, Err(StoreError::Conflict)));
     let at = make.tick();
+    let artifact = Artifact { key: "anna/a/b.txt".into(), bytes: 70_000 };
     let change = DraftChange {
         decided: Some(DraftDecision { by: key.person.clone(), at }),
         reason: Some("why not".into()),
         output: Some(("done".into(), Origin::External)),
         plan: None,
+        artifact: Some(artifact.clone()),
     };
     let step = DraftMove { change, ..to(&stale, DraftState::Applied) };
     let entry = audit(&draft, "applied");
@@ -208,6 +211,7 @@ pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Ba
         reason: Some("why not".into()),
         output: Some("done".into()),
         origin: Origin::External,
+        artifact: Some(artifact),
         ..draft
     };
     assert_eq!(applied, expected);

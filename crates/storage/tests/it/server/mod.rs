@@ -8,6 +8,7 @@ mod entities;
 mod fences;
 mod gateways;
 mod lost_answers;
+mod outdated;
 mod races;
 pub(crate) mod servers;
 mod start;

@@ -80,6 +80,19 @@ async fn newer_tables_take_what_older_gateways_write() {
     assert_eq!(held.unique_indexes(&sql).await, unique);
 }
 
+/// Gateways of all versions read drafts with all columns, and PostgreSQL refuses a prepared statement
+/// whose columns have changed.
+#[tokio::test]
+async fn statements_that_older_gateways_prepared_work_after_the_migrations() {
+    let newest = TestDatabase::migrated().await;
+    let old = old_tables(&newest).await;
+    let sql = old.sql().await;
+    let drafts = sql.prepare("SELECT * FROM drafts").await.unwrap();
+    let before = sql.query(&drafts, &[]).await.unwrap().len();
+    migrate_database(&old.database_url()).await.unwrap();
+    assert_eq!(sql.query(&drafts, &[]).await.unwrap().len(), before);
+}
+
 /// The statements of gateways that know version 1 about their own row.
 const OF_VERSION_1: [&str; 2] = [
     "INSERT INTO gateways (id, incarnation, url, until)
