@@ -9,6 +9,7 @@ mod leases;
 mod undo;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use onyx_storage::{Draft, DraftFilter, Drafts, Files, StoreError};
 use onyx_tools::{Approval, GrantedSites, NotApproved, ToolCx, Toolbox};
@@ -25,6 +26,11 @@ use leases::DraftLease;
 pub(crate) use leases::ChosenDraftLeases;
 pub use leases::DraftLeases;
 pub use undo::{RunChanges, Undo};
+
+/// How long an approval waits for the draft's lease, and how often it looks. A gateway that was lost
+/// while it held the lease has lost it by then.
+const LEASE_PATIENCE: Duration = Duration::from_secs(25);
+const LEASE_LOOKS: Duration = Duration::from_millis(100);
 
 /// How far an approval goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,9 +177,7 @@ impl Approvals {
         };
         let whose = draft.key.person.clone();
         let ApprovalOptions { reason, seen, scope } = options;
-        // If another task has the lease, the draft's state in the ledger refuses this approval.
-        let lease = DraftLease::acquire(&self.shared.leases, id).await;
-        let lease = lease.map_err(|error| plain(error.into()))?;
+        let lease = self.lease_to_apply(&draft).await.map_err(plain)?;
         let mut cx = self.tool_context(&draft).of_this_life();
         cx.decisions.answer.clone_from(&reason);
         let waiting = self.shared.live.on_session(&draft.key.person, session);
@@ -201,6 +205,30 @@ impl Approvals {
         }
         self.shared.notices.tell(&whose, session, NoticeKind::Draft(id));
         done
+    }
+
+    /// Takes the lease of a draft that is about to be applied. Without the lease, another task could
+    /// take it for one that a crash left half applied, and apply it again. `None`: the holder has
+    /// decided the draft, so the ledger refuses this approval.
+    async fn lease_to_apply(&self, draft: &Draft) -> Result<Option<DraftLease>, Fault> {
+        let clock = &self.shared.clock;
+        let until = clock.now().mono + LEASE_PATIENCE;
+        loop {
+            let lease = DraftLease::acquire(&self.shared.leases, draft.id).await?;
+            if lease.is_some() {
+                return Ok(lease);
+            }
+            let now = self.shared.drafts.draft(&draft.key.person, draft.id).await?;
+            if !now.is_some_and(|draft| draft.state.is_open()) {
+                return Ok(None);
+            }
+            if clock.now().mono >= until {
+                let message = "The draft is held by another task or gateway.";
+                return Err(Fault::new(ErrorCode::Overloaded, message)
+                    .with_hint("Nothing was done. Try again in a moment."));
+            }
+            clock.sleep(LEASE_LOOKS).await;
+        }
     }
 
     pub async fn reject(

@@ -1,5 +1,7 @@
 //! Approvals through one gateway for a run that works at another.
 
+use std::time::Duration;
+
 use onyx_test_support::{Answer, OnyxProcess, Page, ScriptedCall, ScriptedModel, Site, wait_for};
 use serde_json::{Value, json};
 
@@ -108,4 +110,34 @@ async fn a_draft_whose_lease_was_taken_without_an_answer_is_given_back() {
     })
     .await;
     let _ = two.post(&approve, &nothing).await.expect(200);
+}
+
+/// Without the lease, another gateway could take the draft for one that a crash left half applied.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_waits_for_the_lease_of_the_draft() {
+    let (place, model) = (place().await, obedient().await);
+    let suggests = json!({"agents": {"list": [
+        {"id": "main", "default": true, "model": "mine/some-model", "tier": "suggest"},
+    ]}});
+    let one = gateway(&place, "one", &model).merge(suggests.clone());
+    let two = gateway(&place, "two", &model).merge(suggests);
+    let (one, two) = tokio::join!(one.start(), two.start());
+    let write = message(&[("write_file", json!({"path": "birds.md", "content": "A heron."}))]);
+    let events = one.chat_stream(&json!({"message": write})).await;
+    let draft = events.iter().find(|event| event["type"] == "draft").expect("a draft");
+    let draft = draft["draft_id"].as_str().unwrap();
+    let sql = place.sql().await;
+    let name = format!("draft {draft}");
+    let take = "INSERT INTO owners (name, gateway, incarnation, fence)
+                SELECT $1::TEXT, id, incarnation, 1000000 FROM gateways WHERE id = 'two'";
+    assert_eq!(sql.execute(take, &[&name]).await.unwrap(), 1, "the other gateway has the lease");
+
+    let (approve, nothing) = (format!("/api/pending-changes/{draft}/approve"), json!({}));
+    let mut approved = std::pin::pin!(one.post(&approve, &nothing));
+    let told_at_once = tokio::time::timeout(Duration::from_secs(2), &mut approved).await;
+    assert!(told_at_once.is_err(), "it waits: {}", told_at_once.unwrap().text());
+    let shown = two.get(&format!("/api/pending-changes/{draft}")).await.expect(200).json();
+    assert_eq!(shown["state"], "pending", "{shown}");
+    sql.execute("DELETE FROM owners WHERE name = $1", &[&name]).await.unwrap();
+    let _ = approved.await.expect(200);
 }
