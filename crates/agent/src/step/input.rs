@@ -136,14 +136,14 @@ pub struct DecidedDraft {
 impl From<&Draft> for DecidedDraft {
     fn from(draft: &Draft) -> Self {
         let origin = match draft.state {
-            DraftState::Applied | DraftState::Failed => draft.origin,
+            DraftState::Applied | DraftState::Failed => draft.origin(),
             _ => Origin::Person,
         };
         let decision = Decision {
             draft_id: draft.id,
             state: draft.state,
             reason: draft.reason.clone(),
-            output: draft.output.clone(),
+            output: draft.output_text().map(str::to_owned),
         };
         Self { decision, origin }
     }

@@ -127,11 +127,11 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
     let summary = &draft.plan.summary;
     let reason = draft.reason.as_deref().map(|reason| format!(" They say: {reason}"));
     let reason = reason.unwrap_or_default();
-    let output = draft.output.clone().unwrap_or_default();
+    let output = draft.output_text().unwrap_or_default().to_owned();
     let outcome = match draft.state {
         DraftState::Applied => {
             let done = ToolOutcome::ok(output, format!("Approved: {summary}"));
-            ToolOutcome { model: selected_model(&draft.plan), ..done.from_origin(draft.origin) }
+            ToolOutcome { model: selected_model(&draft.plan), ..done.from_origin(draft.origin()) }
         }
         DraftState::Rejected => ToolOutcome {
             summary: format!("Rejected: {summary}"),
@@ -140,7 +140,7 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
         },
         DraftState::Failed | DraftState::Unknown => {
             ToolOutcome::error(format!("The person approved it. {output}"))
-                .from_origin(draft.origin)
+                .from_origin(draft.origin())
         }
         DraftState::Pending
         | DraftState::Applying
@@ -154,7 +154,8 @@ fn outcome_of(draft: &Draft, undecided: ToolOutcome) -> ToolOutcome {
     });
     // The report keeps the plan that the person decided on; only its state and its artifact come from
     // the outcome.
-    let (state, artifact) = (outcome.report.state, draft.artifact.clone());
+    let artifact = draft.output.as_ref().and_then(|output| output.artifact.clone());
+    let state = outcome.report.state;
     let report = CallReport { state, artifact, ..undecided.report };
     ToolOutcome { draft: proposal, report, ..outcome }
 }

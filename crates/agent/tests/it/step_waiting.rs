@@ -1,7 +1,7 @@
 //! What a run decides about drafts and messages that arrive while it works.
 
 use onyx_agent::step::{Input, Speaker, UserInput};
-use onyx_storage::{Delivery, Draft};
+use onyx_storage::{Delivery, Draft, DraftOutput};
 use onyx_types::{
     AsksFor, DecisionTiming, DraftId, DraftState, FinishReason, IdGenerator, Limits, ModelEvent,
     Origin, Plan, Preview, Proposal, SessionKey, Taint, Timestamp, ToolEffect, ToolOutcome,
@@ -37,11 +37,13 @@ fn decided(mint: &mut IdGenerator, id: DraftId, state: DraftState) -> Box<Draft>
         expires_at: AT,
         decided: None,
         reason: Some("Not today.".to_owned()),
-        output: Some("Changed.".to_owned()),
-        origin: Origin::Agent,
+        output: Some(DraftOutput {
+            text: "Changed.".to_owned(),
+            origin: Origin::Agent,
+            artifact: None,
+        }),
         superseded_by: None,
         delivered: false,
-        artifact: None,
     })
 }
 

@@ -142,7 +142,7 @@ impl PendingChange {
                 decided_at: draft.decided.as_ref().map(|decided| decided.at),
                 decided_by: draft.decided.map(|decided| decided.by),
                 reason: draft.reason,
-                output: draft.output,
+                output: draft.output.map(|output| output.text),
                 superseded_by: draft.superseded_by,
             },
         }

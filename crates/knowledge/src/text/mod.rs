@@ -61,6 +61,10 @@ const TITLE_WEIGHT: f32 = 0.7;
 const STEM_WEIGHT: f32 = 1.0;
 const PHRASE_WEIGHT: f32 = 2.0;
 
+/// How many changes may be followed without a note in the index if none of them concerns a text, as
+/// when vectors are made. The next start follows them again.
+const MOST_UNNOTED: u64 = 2_000;
+
 /// How far the index has followed the chunk table. It is stored with each commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FollowPosition {
@@ -83,6 +87,8 @@ pub(crate) struct TextIndex {
     /// The number of chunks that were added since the last commit.
     pub(crate) uncommitted: usize,
     pub(crate) followed: FollowPosition,
+    /// The change that the last commit noted.
+    noted: u64,
 }
 
 struct Fields {
@@ -164,6 +170,7 @@ impl TextIndex {
             stop_words: StopWords::new(),
             uncommitted: 0,
             followed,
+            noted: followed.seq,
         })
     }
 
@@ -180,14 +187,7 @@ impl TextIndex {
         contents: Option<&Contents>,
         zone: &Zone,
     ) -> Result<(), KnowledgeError> {
-        if self.writer.is_none() {
-            let writer = self.index.writer_with_num_threads(1, WRITER_BYTES)?;
-            let mut merging = LogMergePolicy::default();
-            merging.set_min_num_segments(PARTS_MERGED);
-            writer.set_merge_policy(Box::new(merging));
-            self.writer = Some(writer);
-        }
-        let Some(writer) = &self.writer else { return Ok(()) };
+        let writer = opened(&mut self.writer, &self.index)?;
         writer.delete_term(Term::from_field_u64(self.fields.source, source.0));
         let Some(contents) = contents else { return Ok(()) };
         for (id, chunk) in &contents.chunks {
@@ -209,14 +209,19 @@ impl TextIndex {
         Ok(())
     }
 
+    /// Makes what was put findable, and notes the change up to which the index has followed.
     pub(crate) fn commit(&mut self, seq: u64) -> Result<(), KnowledgeError> {
         self.followed.seq = seq;
-        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if self.writer.is_none() && seq < self.noted + MOST_UNNOTED {
+            return Ok(());
+        }
+        let writer = opened(&mut self.writer, &self.index)?;
         let notes = serde_json::to_string(&self.followed)
             .map_err(|error| KnowledgeError::Text(error.to_string()))?;
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&notes);
         commit.commit()?;
+        self.noted = seq;
         self.uncommitted = 0;
         self.reader.reload()?;
         self.now = CommittedIndex::of(&self.reader, &self.fields)?;
@@ -408,6 +413,24 @@ impl TextIndex {
     }
 }
 
+/// The writer of the index, which is opened for the first change.
+fn opened<'a>(
+    writer: &'a mut Option<IndexWriter>,
+    index: &Index,
+) -> Result<&'a mut IndexWriter, KnowledgeError> {
+    let open = match writer.take() {
+        Some(open) => open,
+        None => {
+            let open = index.writer_with_num_threads(1, WRITER_BYTES)?;
+            let mut merging = LogMergePolicy::default();
+            merging.set_min_num_segments(PARTS_MERGED);
+            open.set_merge_policy(Box::new(merging));
+            open
+        }
+    };
+    Ok(writer.insert(open))
+}
+
 fn is_there(part: &SegmentReader, document: u32) -> bool {
     part.alive_bitset().is_none_or(|alive| alive.is_alive(document))
 }
@@ -523,5 +546,18 @@ mod tests {
         let last = FEW_TEXTS;
         assert_eq!(found(&mut index, "common zebra quagga okapi", &[0], all), [last]);
         assert_eq!(found(&mut index, "common", &[0], all).len(), all - 1);
+    }
+
+    /// Otherwise every start would follow again all the changes by which vectors were made.
+    #[test]
+    fn many_changes_that_concern_no_text_are_noted_and_few_are_not() {
+        let (folder, index) = index([(0, "a plum".to_owned())]);
+        drop(index);
+        let again = || TextIndex::open(&folder.path().join("text"), 1, u64::MAX).unwrap();
+        for (followed, noted) in [(2_000, 1), (2_001, 2_001), (4_000, 2_001), (4_001, 4_001)] {
+            again().commit(followed).unwrap();
+            assert_eq!(again().followed.seq, noted, "after {followed}");
+        }
+        assert_eq!(found(&mut again(), "plum", &[0], 3), [0]);
     }
 }

@@ -31,14 +31,20 @@ pub struct Draft {
     pub expires_at: Timestamp,
     pub decided: Option<DraftDecision>,
     pub reason: Option<String>,
-    /// The outcome, in words for the model.
-    pub output: Option<String>,
-    /// Where the output's content came from.
-    pub origin: Origin,
+    pub output: Option<DraftOutput>,
     pub superseded_by: Option<DraftId>,
     /// Whether the session's log contains the decision already.
     pub delivered: bool,
-    /// Where the whole of an output is kept that was too long for the model.
+}
+
+/// What the approved call said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftOutput {
+    /// The words for the model.
+    pub text: String,
+    /// Where the content came from.
+    pub origin: Origin,
+    /// Where the whole is kept, if it was too long for the model.
     pub artifact: Option<Artifact>,
 }
 
@@ -63,6 +69,15 @@ impl Draft {
     /// Whether the plan, the session and the run still match the hash.
     pub fn is_intact(&self) -> bool {
         Self::hash_of(&self.plan, &self.key, self.run) == self.hash
+    }
+
+    pub fn output_text(&self) -> Option<&str> {
+        self.output.as_ref().map(|output| output.text.as_str())
+    }
+
+    /// Where the content of the output came from; a draft without one holds only a person's words.
+    pub fn origin(&self) -> Origin {
+        self.output.as_ref().map_or(Origin::Person, |output| output.origin)
     }
 
     /// The name of the lease, among all gateways, under which a draft is applied or settled.
@@ -101,25 +116,20 @@ pub struct DraftMove {
 pub struct DraftChange {
     pub decided: Option<DraftDecision>,
     pub reason: Option<String>,
-    pub output: Option<(String, Origin)>,
+    pub output: Option<DraftOutput>,
     /// What would happen now, where that differs from what was shown to the person.
     pub plan: Option<Plan>,
-    /// Where the whole of the output is kept, if it was too long for the model.
-    pub artifact: Option<Artifact>,
 }
 
 impl Draft {
     /// Returns the draft as it is after a move. Stores use this to write the new row.
     #[must_use]
     pub fn moved(mut self, step: &DraftMove) -> Self {
-        let DraftChange { decided, reason, output, plan, artifact } = step.change.clone();
+        let DraftChange { decided, reason, output, plan } = step.change.clone();
         self.state = step.to;
         self.decided = decided.or(self.decided);
         self.reason = reason.or(self.reason);
-        self.artifact = artifact.or(self.artifact);
-        if let Some((output, origin)) = output {
-            (self.output, self.origin) = (Some(output), origin);
-        }
+        self.output = output.or(self.output);
         if let Some(plan) = plan {
             self.hash = Self::hash_of(&plan, &self.key, self.run);
             self.plan = plan;

@@ -32,7 +32,7 @@ pub use connectors::{
     PeerRow, PeerState, QueueFigures, Repeat, SendEnd, UpdateFailure,
 };
 pub use drafts::{
-    Draft, DraftChange, DraftCondition, DraftDecision, DraftFilter, DraftMove, Drafts,
+    Draft, DraftChange, DraftCondition, DraftDecision, DraftFilter, DraftMove, DraftOutput, Drafts,
 };
 pub use jobs::{
     JobChange, JobLedger, JobRow, JobSlot, Settling, SlotClaim, SlotDelivery, SlotEnding, SlotKey,

@@ -5,7 +5,7 @@ use onyx_types::{PersonId, Plan, SessionKey, Taint, ToolUseId};
 use serde::Serialize;
 use tokio_postgres::Row;
 
-use crate::{Draft, DraftDecision, StoreError};
+use crate::{Draft, DraftDecision, DraftOutput, StoreError};
 
 use super::convert::{
     get, hash, json, named, parsed, parsed_if_any, shown, shown_if_any, timestamp,
@@ -43,8 +43,8 @@ pub(super) async fn insert(
             &draft.decided.as_ref().map(|decided| decided.at.as_millis()),
             &draft.decided.as_ref().map(|decided| decided.by.to_string()),
             &shown_if_any(draft.reason.as_deref()),
-            &shown_if_any(draft.output.as_deref()),
-            &draft.origin.as_str(),
+            &shown_if_any(draft.output_text()),
+            &draft.origin().as_str(),
             &draft.superseded_by.map(|id| id.to_string()),
             &draft.delivered,
         ],
@@ -58,7 +58,8 @@ pub(super) async fn keep_artifact(
     transaction: &Transaction<'_>,
     draft: &Draft,
 ) -> Result<(), TransactionError> {
-    let Some(artifact) = &draft.artifact else { return Ok(()) };
+    let artifact = draft.output.as_ref().and_then(|output| output.artifact.as_ref());
+    let Some(artifact) = artifact else { return Ok(()) };
     let keep = "INSERT INTO draft_artifacts (person, draft, artifact) VALUES ($1, $2, $3)
                 ON CONFLICT (person, draft) DO UPDATE SET artifact = excluded.artifact";
     let person = draft.key.person.as_str();
@@ -74,7 +75,13 @@ pub(super) fn draft_row(row: &Row) -> Result<Draft, StoreError> {
     };
     let decided_by: Option<PersonId> = parsed_if_any(row, 15)?;
     let decided = timestamp_if_any(row, 14)?.zip(decided_by);
-    let artifact = get::<Option<&str>>(row, 21)?.map(|_| json(row, 21));
+    let output = match get(row, 17)? {
+        None => None,
+        Some(text) => {
+            let artifact = get::<Option<&str>>(row, 21)?.map(|_| json(row, 21)).transpose()?;
+            Some(DraftOutput { text, origin: named(row, 18)?, artifact })
+        }
+    };
     Ok(Draft {
         id: parsed(row, 1)?,
         key: SessionKey {
@@ -94,11 +101,9 @@ pub(super) fn draft_row(row: &Row) -> Result<Draft, StoreError> {
         expires_at: timestamp(row, 13)?,
         decided: decided.map(|(at, by)| DraftDecision { by, at }),
         reason: get(row, 16)?,
-        output: get(row, 17)?,
-        origin: named(row, 18)?,
+        output,
         superseded_by: parsed_if_any(row, 19)?,
         delivered: get(row, 20)?,
-        artifact: artifact.transpose()?,
     })
 }
 

@@ -294,8 +294,8 @@ async fn advance(
             &moved.decided.as_ref().map(|decided| decided.at.as_millis()),
             &moved.decided.as_ref().map(|decided| decided.by.to_string()),
             &shown_if_any(moved.reason.as_deref()),
-            &shown_if_any(moved.output.as_deref()),
-            &moved.origin.as_str(),
+            &shown_if_any(moved.output_text()),
+            &moved.origin().as_str(),
         ],
     )
     .await?;

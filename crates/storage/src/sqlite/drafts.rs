@@ -11,7 +11,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 use serde::Serialize;
 
 use crate::blocking::lock;
-use crate::{AuditEntry, Draft, DraftDecision, DraftFilter, DraftMove, Drafts, StoreError};
+use crate::{
+    AuditEntry, Draft, DraftDecision, DraftFilter, DraftMove, DraftOutput, Drafts, StoreError,
+};
 
 use super::audit;
 use super::convert::{hash, named, parsed, parsed_if_any, timestamp, unreadable};
@@ -202,8 +204,8 @@ fn insert(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
             ":decided_at": draft.decided.as_ref().map(|decided| decided.at.as_millis()),
             ":decided_by": draft.decided.as_ref().map(|decided| decided.by.to_string()),
             ":reason": draft.reason,
-            ":output": draft.output,
-            ":origin": draft.origin.as_str(),
+            ":output": draft.output_text(),
+            ":origin": draft.origin().as_str(),
             ":superseded_by": draft.superseded_by.map(|id| id.to_string()),
             ":delivered": draft.delivered,
         })?;
@@ -212,7 +214,8 @@ fn insert(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
 
 /// Writes where the whole of the draft's output is kept, if it is kept anywhere.
 fn keep_artifact(connection: &Connection, draft: &Draft) -> Result<(), StoreError> {
-    let Some(artifact) = &draft.artifact else { return Ok(()) };
+    let artifact = draft.output.as_ref().and_then(|output| output.artifact.as_ref());
+    let Some(artifact) = artifact else { return Ok(()) };
     connection
         .prepare_cached(
             "INSERT INTO draft_artifacts (person, draft, artifact) VALUES (?1, ?2, ?3)
@@ -249,8 +252,8 @@ fn advance(
             ":decided_at": moved.decided.as_ref().map(|decided| decided.at.as_millis()),
             ":decided_by": moved.decided.as_ref().map(|decided| decided.by.to_string()),
             ":reason": moved.reason,
-            ":output": moved.output,
-            ":origin": moved.origin.as_str(),
+            ":output": moved.output_text(),
+            ":origin": moved.origin().as_str(),
         })?;
     keep_artifact(connection, &moved)?;
     Ok(moved)
@@ -324,7 +327,8 @@ fn draft_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
         None => None,
         Some(text) => Some(serde_json::from_str(text).map_err(|error| unreadable(7, error))?),
     };
-    let artifact = row.get_ref(21)?.as_str_or_null()?.map(serde_json::from_str);
+    let output = row.get::<_, Option<String>>(17)?;
+    let output = output.map(|text| output_of(row, text)).transpose()?;
     let decided_at: Option<i64> = row.get(14)?;
     let decided_by: Option<PersonId> = parsed_if_any(row, 15)?;
     let decided = decided_at
@@ -349,12 +353,16 @@ fn draft_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
         expires_at: timestamp(row, 13)?,
         decided,
         reason: row.get(16)?,
-        output: row.get(17)?,
-        origin: named(row, 18)?,
+        output,
         superseded_by: parsed_if_any(row, 19)?,
         delivered: row.get(20)?,
-        artifact: artifact.transpose().map_err(|error| unreadable(21, error))?,
     })
+}
+
+fn output_of(row: &Row<'_>, text: String) -> rusqlite::Result<DraftOutput> {
+    let artifact = row.get_ref(21)?.as_str_or_null()?.map(serde_json::from_str).transpose();
+    let artifact = artifact.map_err(|error| unreadable(21, error))?;
+    Ok(DraftOutput { text, origin: named(row, 18)?, artifact })
 }
 
 fn json(value: &impl Serialize) -> Result<String, StoreError> {

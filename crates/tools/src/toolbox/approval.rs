@@ -6,7 +6,8 @@
 //! after it, another gateway settles the draft.
 
 use onyx_storage::{
-    AuditEntry, Draft, DraftChange, DraftCondition, DraftDecision, DraftMove, StoreError,
+    AuditEntry, Draft, DraftChange, DraftCondition, DraftDecision, DraftMove, DraftOutput,
+    StoreError,
 };
 use onyx_types::{
     Artifact, Author, DraftState, ErrorCode, Fault, HomePath, Origin, PersonId, Plan, PlanTarget,
@@ -101,7 +102,7 @@ impl Toolbox {
         };
         match settled.state {
             DraftState::Stale => {
-                let message = settled.output.clone().unwrap_or_default();
+                let message = settled.output_text().unwrap_or_default().to_owned();
                 Err(not_approved(ErrorCode::DraftStale, message, settled))
             }
             _ => Ok(settled),
@@ -391,8 +392,7 @@ impl Toolbox {
             hash: draft.hash,
             to: state,
             change: DraftChange {
-                output: Some((output, origin)),
-                artifact,
+                output: Some(DraftOutput { text: output, origin, artifact }),
                 ..DraftChange::default()
             },
         };

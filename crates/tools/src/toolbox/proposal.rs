@@ -3,8 +3,8 @@
 
 use onyx_storage::{Draft, DraftCondition, StoreError};
 use onyx_types::{
-    AsksFor, DecisionTiming, DraftId, DraftState, FileChange, Hash, IdGenerator, Origin, Plan,
-    Preview, Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict, diff_lines,
+    AsksFor, DecisionTiming, DraftId, DraftState, FileChange, Hash, IdGenerator, Plan, Preview,
+    Proposal, Target, ToolCall, ToolEffect, ToolOutcome, Verdict, diff_lines,
 };
 
 use super::Services;
@@ -84,10 +84,8 @@ pub(super) fn draft(
         decided: None,
         reason: None,
         output: None,
-        origin: Origin::Person,
         superseded_by: None,
         delivered: false,
-        artifact: None,
     }
 }
 

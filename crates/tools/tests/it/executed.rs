@@ -112,7 +112,7 @@ async fn what_a_command_could_not_run_may_change_while_it_waits() {
     assert_eq!((done.state, world.text("made").as_str()), (DraftState::Applied, "done\n"));
     // The command only reads the file, so it gets the content of this moment.
     let counted = approved(&world, counts, None).await.unwrap();
-    let said = counted.output.unwrap();
+    let said = counted.output_text().unwrap();
     assert_eq!(said.lines().last(), Some("3 words.txt"), "{said}");
 }
 

@@ -84,7 +84,7 @@ impl Scene {
         let draft = world.store.drafts.draft(&person, proposal.draft).await.unwrap().unwrap();
         let approval = Approval { person, reason: None, seen: None };
         let done = world.toolbox.approve(draft, &approval, &world.policy, &world.cx).await.unwrap();
-        (done.state, done.output.unwrap_or_default())
+        (done.state, done.output_text().unwrap_or_default().to_owned())
     }
 
     /// The files that record posts and comments.

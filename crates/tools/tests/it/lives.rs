@@ -53,7 +53,7 @@ async fn what_a_lost_gateway_was_to_do_outside_is_not_done_and_the_draft_says_wh
         let cx = lost(&world.cx);
         let done = world.toolbox.approve(draft, &yes(&world), &world.policy, &cx).await.unwrap();
         assert_eq!((done.state, probe.seen().invokes), (DraftState::Failed, 0), "{effect:?}");
-        assert_eq!(done.output.as_deref(), Some(WHY));
+        assert_eq!(done.output_text(), Some(WHY));
     }
 }
 

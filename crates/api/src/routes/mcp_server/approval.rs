@@ -63,7 +63,8 @@ async fn decide(
     };
     Ok(match done {
         Ok(draft) => {
-            let output = draft.output.unwrap_or_else(|| format!("The draft is {:?}.", draft.state));
+            let output = draft.output.map(|output| output.text);
+            let output = output.unwrap_or_else(|| format!("The draft is {:?}.", draft.state));
             json!({"content": [{"type": "text", "text": output}], "isError": false})
         }
         Err(refused) => failed(&refused.fault.message),

@@ -138,7 +138,7 @@ impl AgentPort for ConnectorsAgent {
         let is_answer = decided.plan.asks_for() == AsksFor::Answer;
         Ok(match decided.state {
             DraftState::Applied if is_answer => {
-                format!("Answered: {}", decided.output.as_deref().unwrap_or_default())
+                format!("Answered: {}", decided.output_text().unwrap_or_default())
             }
             DraftState::Applied => format!("Approved: {}", decided.plan.summary),
             DraftState::Rejected => format!("Rejected: {}", decided.plan.summary),

@@ -1,6 +1,6 @@
 use onyx_storage::{
     AuditEntry, ChainState, Draft, DraftChange, DraftCondition, DraftDecision, DraftFilter,
-    DraftMove, StoreError, WorkLife,
+    DraftMove, DraftOutput, StoreError, WorkLife,
 };
 use onyx_types::{
     Actor, Artifact, DraftState, FileChange, Hash, HomePath, IdGenerator, Origin, Plan, PlanTarget,
@@ -52,10 +52,8 @@ pub(super) fn draft(
         decided: None,
         reason: None,
         output: None,
-        origin: Origin::Person,
         superseded_by: None,
         delivered: false,
-        artifact: None,
     }
 }
 
@@ -192,12 +190,13 @@ pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Ba
     assert!(matches!(seen_before, Err(StoreError::Conflict)));
     let at = make.tick();
     let artifact = Artifact { key: "anna/a/b.txt".into(), bytes: 70_000 };
+    let output =
+        DraftOutput { text: "done".into(), origin: Origin::External, artifact: Some(artifact) };
     let change = DraftChange {
         decided: Some(DraftDecision { by: key.person.clone(), at }),
         reason: Some("why not".into()),
-        output: Some(("done".into(), Origin::External)),
+        output: Some(output.clone()),
         plan: None,
-        artifact: Some(artifact.clone()),
     };
     let step = DraftMove { change, ..to(&stale, DraftState::Applied) };
     let entry = audit(&draft, "applied");
@@ -209,9 +208,7 @@ pub(crate) async fn a_move_sets_what_it_says_and_a_fresh_plan_gets_a_hash(on: Ba
         hash: stale.hash,
         decided: Some(DraftDecision { by: key.person.clone(), at }),
         reason: Some("why not".into()),
-        output: Some("done".into()),
-        origin: Origin::External,
-        artifact: Some(artifact),
+        output: Some(output),
         ..draft
     };
     assert_eq!(applied, expected);

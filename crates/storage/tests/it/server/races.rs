@@ -222,10 +222,8 @@ pub(super) fn draft(
         decided: None,
         reason: None,
         output: None,
-        origin: Origin::Person,
         superseded_by: None,
         delivered: false,
-        artifact: None,
     }
 }
 
